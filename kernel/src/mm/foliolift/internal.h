@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of mm/foliolift share.  Include deps.h first. */
+#ifndef _MM_FOLIOLIFT_INTERNAL_H
+#define _MM_FOLIOLIFT_INTERNAL_H
+
+#include <linux/foliolift.h>
+
+#include "migrate.h"
+
+/**
+ * enum foliolift_fallback - Why the move step copied a folio after all.
+ * @FOLIOLIFT_FALLBACK_REFS:	 It had a reference too many (it is pinned, or in
+ *				 somebody's hands); it may be written through it.
+ * @FOLIOLIFT_FALLBACK_CALLBACK: Its mapping migrates it by a callback of its own.
+ * @FOLIOLIFT_FALLBACK_FAILED:	 The engine reported an error.
+ * @FOLIOLIFT_FALLBACK_DECLINED: The engine did not report on it.
+ * @FOLIOLIFT_FALLBACK_NOMEM:	 No memory for the list of segments.
+ * @FOLIOLIFT_NR_FALLBACKS:	 Number of causes.
+ */
+enum foliolift_fallback {
+	FOLIOLIFT_FALLBACK_REFS,
+	FOLIOLIFT_FALLBACK_CALLBACK,
+	FOLIOLIFT_FALLBACK_FAILED,
+	FOLIOLIFT_FALLBACK_DECLINED,
+	FOLIOLIFT_FALLBACK_NOMEM,
+	FOLIOLIFT_NR_FALLBACKS,
+};
+
+/**
+ * enum foliolift_engine_stat - What is counted of an engine.
+ * @FOLIOLIFT_STAT_BATCHES:	Calls of the engine.
+ * @FOLIOLIFT_STAT_FOLIOS:	Folios that it reported as copied.
+ * @FOLIOLIFT_STAT_PAGES:	Base pages in them.
+ * @FOLIOLIFT_STAT_FAILED:	Folios that it reported an error for or left pending,
+ *				poisoned ones included.
+ * @FOLIOLIFT_STAT_DECLINED:	Calls that it declined.
+ * @FOLIOLIFT_NR_ENGINE_STATS:	Number of counters.
+ */
+enum foliolift_engine_stat {
+	FOLIOLIFT_STAT_BATCHES,
+	FOLIOLIFT_STAT_FOLIOS,
+	FOLIOLIFT_STAT_PAGES,
+	FOLIOLIFT_STAT_FAILED,
+	FOLIOLIFT_STAT_DECLINED,
+	FOLIOLIFT_NR_ENGINE_STATS,
+};
+
+/**
+ * struct foliolift_stats - Counters of one CPU; the files in sysfs show sums.
+ * @engine:	By role, so that they survive an engine that comes and goes.
+ * @fallback:	By cause.
+ * @poisoned:	Folios whose source an engine found poisoned: these fail.
+ */
+struct foliolift_stats {
+	unsigned long engine[FOLIOLIFT_NR_ROLES][FOLIOLIFT_NR_ENGINE_STATS];
+	unsigned long fallback[FOLIOLIFT_NR_FALLBACKS];
+	unsigned long poisoned;
+};
+
+DECLARE_PER_CPU(struct foliolift_stats, foliolift_stats);
+
+/* engine.c */
+int foliolift_cpu_copy(struct foliolift_batch *batch);
+DECLARE_STATIC_CALL(foliolift_copy, foliolift_cpu_copy);
+const struct foliolift_engine *foliolift_enter(unsigned long nr_pages, int *idx);
+void foliolift_exit(int idx);
+int foliolift_select_engine(const char *name);
+int foliolift_set_enabled(bool on);
+ssize_t foliolift_show_selected(char *buf);
+ssize_t foliolift_show_available(char *buf);
+
+/* sysfs.c; both called with the registration lock held */
+int foliolift_sysfs_add_engine(const struct foliolift_engine *engine);
+void foliolift_sysfs_remove_engine(const struct foliolift_engine *engine);
+
+#endif /* _MM_FOLIOLIFT_INTERNAL_H */

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * foliolift: an engine that fails on demand
+ *
+ * Copies as the CPU engine does, but for what it is told to do wrong through files
+ * in /sys/kernel/debug/foliolift_test.  For tests only: it can make a migration
+ * fail, a healthy folio look poisoned, and write to a program's memory through a
+ * pin as a device would.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/completion.h>
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/foliolift.h>
+#include <linux/highmem.h>
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+
+/* ----- what it is told; each file one value ----- */
+
+static s64 fail_segment = -1;
+static u32 fail_every;
+static u32 fail_errno = EIO;
+static s64 pending_segment = -1;
+static bool decline;
+static u32 delay_us;
+static bool async;
+
+static atomic64_t calls, max_segments, max_pages;
+
+static void test_raise(atomic64_t *max, s64 value)
+{
+	s64 old = atomic64_read(max);
+
+	while (value > old && !atomic64_try_cmpxchg(max, &old, value))
+		;
+}
+
+/* ----- poison: one folio whose contents nobody can read ----- */
+
+static struct folio *poisoned_folio;
+static atomic64_t poison_reads;
+
+static int test_copy_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct folio *src = (void *)regs_get_kernel_argument(regs, 1);
+
+	/* Non-zero: the return is left alone. */
+	return src != READ_ONCE(poisoned_folio);
+}
+
+static int test_copy_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	atomic64_inc(&poison_reads);
+	regs_set_return_value(regs, -EHWPOISON);
+	return 0;
+}
+
+/* With it every engine, and the kernel without any, meets the poison. */
+static struct kretprobe test_copy_probe = {
+	.kp.symbol_name = "folio_mc_copy",
+	.entry_handler = test_copy_entry,
+	.handler = test_copy_return,
+	.maxactive = 64,
+};
+
+/* ----- a pin: as a device holds one, and writes through it ----- */
+
+static DEFINE_MUTEX(pin_lock);
+static struct page *pinned_page;
+static u64 pin_value;
+static bool pin_done;
+
+/* Write through the pin and let go of it, in the middle of a migration. */
+static void test_use_pin(void)
+{
+	u64 *data;
+
+	mutex_lock(&pin_lock);
+	if (pinned_page) {
+		data = kmap_local_page(pinned_page);
+		WRITE_ONCE(*data, pin_value);
+		kunmap_local(data);
+		/*
+		 * The folio is locked by this very migration: no taking of its
+		 * lock, hence no unpin_user_pages_dirty_lock().
+		 */
+		set_page_dirty(pinned_page);
+		unpin_user_page(pinned_page);
+		pinned_page = NULL;
+		pin_done = true;
+	}
+	mutex_unlock(&pin_lock);
+}
+
+/* ----- the engine ----- */
+
+static bool test_fails(unsigned int index)
+{
+	return index == READ_ONCE(fail_segment) ||
+	       (READ_ONCE(fail_every) && index % READ_ONCE(fail_every) == 0);
+}
+
+static void test_copy_segments(struct foliolift_batch *batch)
+{
+	unsigned int i;
+
+	for (i = 0; i < batch->nr_segments; i++) {
+		struct foliolift_segment *seg = &batch->segments[i];
+
+		if (i == READ_ONCE(pending_segment))
+			continue;
+		if (test_fails(i))
+			seg->status = -(int)READ_ONCE(fail_errno);
+		else
+			seg->status = folio_mc_copy(seg->dst, seg->src);
+		cond_resched();
+	}
+}
+
+struct test_work {
+	struct work_struct work;
+	struct foliolift_batch *batch;
+	struct completion done;
+};
+
+static void test_copy_work(struct work_struct *work)
+{
+	struct test_work *w = container_of(work, struct test_work, work);
+
+	test_copy_segments(w->batch);
+	complete(&w->done);
+}
+
+static struct workqueue_struct *test_wq;
+
+static int test_copy(struct foliolift_batch *batch)
+{
+	atomic64_inc(&calls);
+	test_raise(&max_segments, batch->nr_segments);
+	test_raise(&max_pages, batch->nr_pages);
+
+	if (READ_ONCE(decline))
+		return -EBUSY;
+
+	if (READ_ONCE(async)) {
+		struct test_work w = { .batch = batch };
+
+		INIT_WORK_ONSTACK(&w.work, test_copy_work);
+		init_completion(&w.done);
+		queue_work(test_wq, &w.work);
+		wait_for_completion(&w.done);
+		/* The worker may still be in complete() on our stack. */
+		flush_work(&w.work);
+		destroy_work_on_stack(&w.work);
+	} else {
+		test_copy_segments(batch);
+	}
+
+	test_use_pin();
+	if (READ_ONCE(delay_us))
+		fsleep(READ_ONCE(delay_us));
+	return 0;
+}
+
+static struct foliolift_engine test_engine = {
+	.name = "test",
+	.role = FOLIOLIFT_ROLE_TEST,
+	.min_pages = 1,
+	.owner = THIS_MODULE,
+	.copy = test_copy,
+};
+
+/* ----- the files in debugfs ----- */
+
+static int test_index_get(void *data, u64 *val)
+{
+	*val = READ_ONCE(*(s64 *)data);
+	return 0;
+}
+
+static int test_index_set(void *data, u64 val)
+{
+	WRITE_ONCE(*(s64 *)data, val);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE_SIGNED(test_index_fops, test_index_get,
+				test_index_set, "%lld\n");
+
+static int test_counter_get(void *data, u64 *val)
+{
+	*val = atomic64_read(data);
+	return 0;
+}
+
+static int test_counter_reset(void *data, u64 val)
+{
+	atomic64_set(data, 0);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(test_counter_fops, test_counter_get,
+			 test_counter_reset, "%llu\n");
+
+static int test_poison_set(void *data, u64 addr)
+{
+	struct page *page = NULL;
+
+	if (addr) {
+		if (get_user_pages_fast(addr, 1, 0, &page) != 1)
+			return -EFAULT;
+		put_page(page);
+	}
+	atomic64_set(&poison_reads, 0);
+	WRITE_ONCE(poisoned_folio, page ? page_folio(page) : NULL);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(test_poison_fops, NULL, test_poison_set, "%llu\n");
+
+static int test_pin_set(void *data, u64 addr)
+{
+	struct page *page = NULL;
+
+	if (addr && pin_user_pages_fast(addr, 1, FOLL_WRITE, &page) != 1)
+		return -EFAULT;
+
+	mutex_lock(&pin_lock);
+	swap(page, pinned_page);
+	pin_done = false;
+	mutex_unlock(&pin_lock);
+	if (page)
+		unpin_user_page(page);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(test_pin_fops, NULL, test_pin_set, "%llu\n");
+
+static bool test_registered;
+static DEFINE_MUTEX(test_registered_lock);
+
+static int test_registered_get(void *data, u64 *val)
+{
+	*val = READ_ONCE(test_registered);
+	return 0;
+}
+
+static int test_registered_set(void *data, u64 val)
+{
+	int err = 0;
+
+	mutex_lock(&test_registered_lock);
+	if (val && !test_registered) {
+		err = foliolift_register_engine(&test_engine);
+		test_registered = !err;
+	} else if (!val && test_registered) {
+		foliolift_unregister_engine(&test_engine);
+		test_registered = false;
+	}
+	mutex_unlock(&test_registered_lock);
+	return err;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(test_registered_fops, test_registered_get,
+			 test_registered_set, "%llu\n");
+
+static struct dentry *test_dir;
+
+static void test_add_files(void)
+{
+	struct dentry *dir = debugfs_create_dir("foliolift_test", NULL);
+
+	test_dir = dir;
+	debugfs_create_file_unsafe("fail_segment", 0600, dir, &fail_segment,
+				   &test_index_fops);
+	debugfs_create_file_unsafe("pending_segment", 0600, dir,
+				   &pending_segment, &test_index_fops);
+	debugfs_create_u32("fail_every", 0600, dir, &fail_every);
+	debugfs_create_u32("fail_errno", 0600, dir, &fail_errno);
+	debugfs_create_bool("decline", 0600, dir, &decline);
+	debugfs_create_u32("delay_us", 0600, dir, &delay_us);
+	debugfs_create_bool("async", 0600, dir, &async);
+	debugfs_create_file_unsafe("calls", 0600, dir, &calls,
+				   &test_counter_fops);
+	debugfs_create_file_unsafe("max_segments", 0600, dir, &max_segments,
+				   &test_counter_fops);
+	debugfs_create_file_unsafe("max_pages", 0600, dir, &max_pages,
+				   &test_counter_fops);
+	debugfs_create_file_unsafe("poison_addr", 0200, dir, NULL,
+				   &test_poison_fops);
+	debugfs_create_file_unsafe("poison_reads", 0600, dir, &poison_reads,
+				   &test_counter_fops);
+	debugfs_create_file_unsafe("pin_addr", 0200, dir, NULL, &test_pin_fops);
+	debugfs_create_x64("pin_value", 0600, dir, &pin_value);
+	debugfs_create_bool("pin_done", 0400, dir, &pin_done);
+	debugfs_create_file_unsafe("registered", 0600, dir, NULL,
+				   &test_registered_fops);
+}
+
+static int __init test_engine_init(void)
+{
+	int err;
+
+	test_wq = alloc_workqueue("foliolift_test", WQ_UNBOUND | WQ_MEM_RECLAIM,
+				  0);
+	if (!test_wq)
+		return -ENOMEM;
+	err = register_kretprobe(&test_copy_probe);
+	if (err) {
+		pr_err("cannot probe folio_mc_copy() (error %d)\n", err);
+		goto out_wq;
+	}
+	err = test_registered_set(NULL, 1);
+	if (err) {
+		pr_err("cannot register the engine (error %d); is another of its role there?\n",
+		       err);
+		goto out_probe;
+	}
+	test_add_files();
+	return 0;
+
+out_probe:
+	unregister_kretprobe(&test_copy_probe);
+out_wq:
+	destroy_workqueue(test_wq);
+	return err;
+}
+module_init(test_engine_init);
+
+static void __exit test_engine_exit(void)
+{
+	debugfs_remove(test_dir);
+	test_registered_set(NULL, 0);
+	unregister_kretprobe(&test_copy_probe);
+	test_pin_set(NULL, 0);
+	destroy_workqueue(test_wq);
+}
+module_exit(test_engine_exit);
+
+MODULE_DESCRIPTION("foliolift engine that fails on demand, for tests");
+MODULE_LICENSE("GPL");
