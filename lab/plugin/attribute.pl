@@ -1,0 +1,147 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0
+# attribute.pl BOOTS: turns what insnprof counted into rows, {"rows": [...], "functions": [...]} on standard output.
+#
+# BOOTS has a line for each boot of a guest, separated by tabs:
+#	kernel  engine  init_on_alloc  insnprof's file  moveonce's output  System.map
+# The k-th window of insnprof's file is the k-th line of moveonce's output. Several boots with the same first three
+# fields are repetitions. Of the windows that moved the same one stands for all: the one with the median total, or, of
+# calls that moved few pages, the one with the least. A small call mostly waits for other CPUs (it has every CPU drain
+# its lists), and whether the scheduler wakes a thread once or twice for that, or a timer ticks, is a matter of chance
+# that outweighs what is looked for; the least is the call into which nothing else fell.
+use strict;
+use warnings;
+use JSON::PP;
+use List::Util qw(max min sum0);
+
+# The functions that move or clear a page's bytes. An engine that copies with one of its own: a word more.
+my $copies = qr/^(?:copy_mc_enhanced_fast_string|copy_mc_fragile|copy_page|copy_page_regs)$/;
+my $clears = qr/^(?:clear_page_erms|clear_page_rep|clear_page_orig)$/;
+my $least = 0.05;    # instructions per page below which a function has no row
+my $few = 64;        # pages of a small call
+
+# ---- System.map: start addresses, ascending, and the function at each
+
+sub symbols {
+	my ($file) = @_;
+	my (%name, @starts);
+	open(my $map, '<', $file) or die "foliolift: cannot read $file: $!.\n";
+	while (<$map>) {
+		my ($addr, $type, $name) = split;
+		# __pfx_ and __cfi_ are the padding before a function
+		next if $type !~ /^[tTwW]$/ || $name =~ /^__(?:pfx|cfi)_/;
+		# Of several names of one address the first that is not an internal alias. All parts of a function that the
+		# compiler split or specialised are that function: so two kernels compare.
+		$name =~ s/\.(?:part|isra|constprop|cold|llvm)\b.*//;
+		$name{$addr} = $name if !defined $name{$addr} || ($name{$addr} =~ /^__/ && $name !~ /^__/);
+	}
+	@starts = sort { $a cmp $b } keys %name;    # 16 digits each
+	die "foliolift: $file is no System.map.\n" unless @starts;
+	return (\@starts, \%name);
+}
+
+# ---- insnprof's file: for each window its functions' counts
+
+sub windows {
+	my ($file, $map) = @_;
+	my ($starts, $names) = symbols($map);
+	my (@windows, $w, $i);
+	open(my $profile, '<', $file) or die "foliolift: the plugin left no profile ($file: $!).\n";
+	while (<$profile>) {
+		my ($key, $n) = split;
+		if ($key eq 'window') {
+			$w = $windows[$n] = {};
+			$i = 0;
+		} elsif ($key =~ /^(?:kernel|user|total)$/) {
+			$w->{"($key)"} = $n;
+		} else {
+			# both lists ascend
+			$i++ while $i + 1 < @$starts && $starts->[$i + 1] le $key;
+			$w->{$names->{$starts->[$i]}} += $n;
+		}
+	}
+	shift @windows;
+	die "foliolift: $file ends in the middle of a window.\n" if !@windows || !exists $windows[-1]{'(total)'};
+	return @windows;
+}
+
+# ---- all boots: windows that moved the same, together
+
+my (%groups, @order);
+while (<>) {
+	chomp;
+	my ($kernel, $engine, $init, $profile, $output, $map) = split /\t/;
+	my @windows = windows($profile, $map);
+	open(my $lines, '<', $output) or die "foliolift: cannot read $output: $!.\n";
+	while (<$lines>) {
+		my ($size, $folios, $pages, $ns) = /^page_size=(\d+) folios=(\d+) pages=(\d+) ns=(\d+)$/ or next;
+		my $w = shift @windows or die "foliolift: $profile has fewer windows than $output.\n";
+		# With -icount the guest's clock counts the same instructions, and idle time besides.
+		die "foliolift: the plugin counted $w->{'(total)'} instructions in $ns ns: do both run with -icount?\n"
+			if $w->{'(total)'} > $ns;
+		my $variant = join "\t", $kernel, $engine, $init;
+		push @order, $variant unless $groups{$variant};
+		push @{$groups{$variant}{$size}{$folios}{windows}}, $w;
+		$groups{$variant}{$size}{$folios}{pages} = $pages;
+	}
+	die "foliolift: $profile has more windows than $output.\n" if @windows;
+}
+
+# ---- rows
+
+my (@rows, @functions);
+
+sub matching {
+	my ($counts, $what) = @_;
+	return sum0(map { $counts->{$_} } grep { /$what/ } keys %$counts);
+}
+
+sub row {
+	my ($variant, $size, $pages, $counts, %more) = @_;
+	my ($kernel, $engine, $init) = split /\t/, $variant;
+	my %common = (
+		kernel => $kernel, engine => $engine, init_on_alloc => $init + 0,
+		page_size => $size + 0, pages => $pages + 0, measure => $more{measure},
+	);
+	my $total = $counts->{'(total)'};
+	my ($copy, $zero) = (matching($counts, $copies), matching($counts, $clears));
+	warn "foliolift: $kernel copies with a function that lab/plugin/attribute.pl does not know; its copy counts as serial.\n"
+		if $engine eq 'none' && $copy < 64 * $pages;
+	my $per_page = sub { 0 + sprintf '%.3f', $_[0] / $pages };
+	push @rows, {
+		%common, %more,
+		folios => $pages * 4096 / $size,
+		instructions => $total + 0,
+		instructions_per_page => $per_page->($total),
+		copy_instructions_per_page => $per_page->($copy),
+		zero_instructions_per_page => $per_page->($zero),
+		serial_instructions_per_page => $per_page->($total - $copy),
+	};
+	for (sort { $counts->{$b} <=> $counts->{$a} || $a cmp $b } keys %$counts) {
+		next if $_ eq '(total)' || abs($counts->{$_}) < $least * $pages;
+		my $name = { '(kernel)' => '(modules)', '(user)' => '(user space)' }->{$_} // $_;
+		push @functions, { %common, function => $name, instructions_per_page => $per_page->($counts->{$_}) };
+	}
+}
+
+for my $variant (@order) {
+	for my $size (sort { $a <=> $b } keys %{$groups{$variant}}) {
+		my $calls = $groups{$variant}{$size};
+		my @counts = sort { $a <=> $b } keys %$calls;
+		for my $call (@$calls{@counts}) {
+			my @sorted = sort { $a->{'(total)'} <=> $b->{'(total)'} } @{$call->{windows}};
+			my ($low, $median, $high) = map { $_->{'(total)'} } @sorted[0, $#sorted / 2, -1];
+			$call->{chosen} = $sorted[$call->{pages} < $few ? 0 : $#sorted / 2];
+			row($variant, $size, $call->{pages}, $call->{chosen}, measure => 'call', calls => scalar @sorted,
+				least => $low + 0, median => $median + 0, most => $high + 0);
+		}
+		next if @counts < 2;
+		# the two largest: what a page more costs, without what a call costs
+		my ($fewer, $more) = @$calls{@counts[-2, -1]};
+		my %seen = (%{$fewer->{chosen}}, %{$more->{chosen}});
+		my %difference = map { $_ => ($more->{chosen}{$_} // 0) - ($fewer->{chosen}{$_} // 0) } keys %seen;
+		row($variant, $size, $more->{pages} - $fewer->{pages}, \%difference, measure => 'difference',
+			pages_of_calls => [ $fewer->{pages} + 0, $more->{pages} + 0 ]);
+	}
+}
+print JSON::PP->new->canonical->encode({ rows => \@rows, functions => \@functions }), "\n";

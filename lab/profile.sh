@@ -1,0 +1,195 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# profile.sh: instructions per page of move_pages(2), by kernel function. --help tells its options.
+#
+# How it is measured. Each kernel boots under -icount with the plugin lab/plugin/insnprof.c, which counts the
+# instructions that all CPUs execute between two marks; tools/moveonce.c sets the marks around one move_pages() call,
+# so boot, set-up and checks are not in the figures. For each number of pages a call is made several times, after a
+# few that are not counted, and the median stands for it (attribute.pl says more). What a page costs is the difference of two calls that moved
+# different numbers, divided by the difference of the numbers: so the fixed cost of a call cancels too.
+# What would make two equal runs differ is switched off: address space randomisation, the rounds of automatic NUMA
+# balancing, and the timer that trims the page allocator's per-CPU lists (vm.stat_interval). The machine's timer ticks
+# are counted (about 0.2 %).
+set -euo pipefail
+# shellcheck source=lab/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+usage() {
+	cat <<'USAGE'
+./run profile [options]: instructions per page of move_pages(2), by kernel function, kernels side by side
+  --quick              4 KB pages and totals only, one boot of each
+  --variants LIST      what to compare, the first is what the others are compared with: a kernel, and after a colon the
+                       engine (stock,lifted,lifted:cpu); without an engine foliolift is switched off
+  --kernel NAME=DIR    take that kernel from a build directory (may be repeated)
+  --boots N            boots of each variant (2)
+  --jobs N             boots at a time (as many as there are CPUs)
+  --topology NAME      a topology whose nodes 0 and 1 have memory (numa2)
+  --top N              functions in a table (30)
+  --out FILE           the results (build/results/instructions.json)
+  --check              only look whether the options are right
+USAGE
+}
+
+quick=0 variants='' boots='' jobs=$(nproc) topology=numa2 top=30 results=$BUILD/results/instructions.json only_check=0
+declare -A objects=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	--variants | --kernel | --boots | --jobs | --topology | --top | --out)
+		[ $# -ge 2 ] || usage_die "profile: $1 wants a value." ;;
+	esac
+	case $1 in
+	--quick) quick=1 ;;
+	--variants) variants=$2; shift ;;
+	--kernel)
+		[[ $2 == ?*=?* ]] || usage_die "profile: --kernel wants NAME=DIR, not '$2'."
+		[ -f "${2#*=}/System.map" ] || usage_die "profile: ${2#*=} has no System.map; --kernel wants the directory of a built kernel."
+		objects[${2%%=*}]=$(realpath "${2#*=}")
+		shift
+		;;
+	--boots) boots=$2; shift ;;
+	--jobs) jobs=$2; shift ;;
+	--topology) topology=$2; shift ;;
+	--top) top=$2; shift ;;
+	--out) results=$2; shift ;;
+	--check) only_check=1 ;;
+	-h | --help) usage; exit 0 ;;
+	*) usage_die "profile: unknown option '$1'; lab/profile.sh --help lists them." ;;
+	esac
+	shift
+done
+[ -n "$boots" ] || boots=$((quick ? 1 : 2))
+for number in "boots $boots" "jobs $jobs" "top $top"; do
+	[[ ${number#* } =~ ^[1-9][0-9]{0,2}$ ]] || usage_die "profile: --${number% *} wants a number from 1 to 999, not '${number#* }'."
+done
+check_topology "$topology"
+IFS=, read -ra variants <<<"${variants:-stock,lifted,lifted:cpu}"
+[ ${#variants[@]} -gt 0 ] || usage_die "profile: --variants wants at least one kernel."
+for variant in "${variants[@]}"; do
+	case ${variant%%:*} in
+	stock | lifted | debug) : "${objects[${variant%%:*}]:=$BUILD/kernel/${variant%%:*}}" ;;
+	*) [ -n "${objects[${variant%%:*}]-}" ] || usage_die "profile: unknown kernel '${variant%%:*}'; known are stock, lifted, debug and those of --kernel NAME=DIR." ;;
+	esac
+	[[ $variant == *:* ]] || continue
+	check_engine "${variant#*:}"
+	[ "${variant%%:*}" != stock ] || [ "${variant#*:}" = none ] || usage_die "profile: the stock kernel has no engines."
+done
+[ "$only_check" = 0 ] || exit 0
+for variant in "${variants[@]}"; do
+	[ -f "${objects[${variant%%:*}]}/System.map" ] || die "there is no built kernel '${variant%%:*}'; build it with ./run kernel ${variant%%:*}."
+done
+
+# ---- what is built
+plugin=$BUILD/plugin/insnprof.so
+mkdir -p "$BUILD/plugin" "$BUILD/log" "$(dirname "$results")"
+if [ ! -f "$plugin" ] || [ -n "$(find "$ROOT/lab/plugin" -name '*.[ch]' -newer "$plugin")" ]; then
+	gcc -O2 -Wall -Wextra -fPIC -shared -fvisibility=hidden -o "$plugin.new" "$ROOT/lab/plugin/insnprof.c" ||
+		die "the profile plugin does not compile; the compiler's messages are above."
+	mv "$plugin.new" "$plugin"
+fi
+make -s -C "$ROOT" build/guest/bin/moveonce || die "tools/moveonce.c does not compile; the compiler's messages are above."
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/foliolift-profile.XXXXXX")
+pids=()
+# shellcheck disable=SC2317 # called by the traps
+finish() {
+	local pid
+	for pid in "${pids[@]}"; do kill "$pid" && wait "$pid"; done 2>/dev/null || true
+	rm -rf "$work"
+}
+trap finish EXIT
+trap 'say "foliolift: stopped."; exit 130' INT
+trap 'say "foliolift: stopped."; exit 143' TERM HUP
+
+# ---- what runs in a guest: moveonce's lines are kept until all windows are over, or the serial port's interrupts
+# would be counted. Each line: folios, calls before, calls counted.
+moves() {
+	if [ "$quick" = 1 ]; then
+		set -- '4k 1 4 31' '4k 512 2 3' '4k 8192 2 3'
+	else
+		set -- '4k 1 4 63' '4k 8 4 31' '4k 512 2 7' '4k 8192 2 3' '4k 32768 1 2' \
+			'2m 1 2 8' '2m 8 1 4' '2m 32 1 3'
+	fi
+	local words
+	for words; do
+		read -ra words <<<"$words"
+		echo "moveonce --page-size ${words[0]} --folios ${words[1]} --warm-up ${words[2]} --repeat ${words[3]} >>/tmp/windows"
+	done
+}
+guest_script() { # ENGINE
+	cat <<-SCRIPT
+		set -e
+		knobs=/sys/kernel/mm/foliolift
+		if [ -d \$knobs ]; then
+			if [ $1 = none ]; then
+				echo 0 >\$knobs/enabled
+			else
+				echo $1 >\$knobs/engine
+				echo 1 >\$knobs/enabled
+			fi
+		elif [ $1 != none ]; then
+			echo "this kernel has no \$knobs, so no engine $1" >&2
+			exit 3
+		fi
+		[ ! -e /proc/sys/kernel/numa_balancing ] || echo 0 >/proc/sys/kernel/numa_balancing
+		echo 3600 >/proc/sys/vm/stat_interval
+		$(moves)
+		echo "kernel_version \$(uname -r)"
+		cat /tmp/windows
+	SCRIPT
+}
+boot() { # NAME KERNEL ENGINE INIT_ON_ALLOC
+	local map=${objects[$2]}/System.map text
+	text=$(awk '$3 == "_text" { from = $1 } $3 == "_end" { to = $1 } END { print from "-" to }' "$map")
+	"$ROOT/lab/boot.sh" --kernel "${objects[$2]}" --topology "$topology" --icount --plugin "$plugin,out=$work/$1.prof,text=$text" \
+		--append "norandmaps init_on_alloc=$4" --timeout 1200 --out "$work" --log "$BUILD/log/profile-$1.log" \
+		-- "$(guest_script "$3")" >"$work/$1.out" 2>"$work/$1.err"
+}
+
+# ---- all boots, several at a time
+plan=() start=$SECONDS done=0
+for ((n = 1; n <= boots; n++)); do
+	for variant in "${variants[@]}"; do
+		for init in 0 1; do
+			engine=none
+			[[ $variant != *:* ]] || engine=${variant#*:}
+			plan+=("${variant%%:*}-$engine-$init-$n ${variant%%:*} $engine $init")
+		done
+	done
+done
+say "profile: ${#plan[@]} boots of $(commas "${variants[@]}"), $jobs at a time"
+declare -A name_of=()
+await_one() {
+	local pid status=0 name
+	wait -n -p pid "${pids[@]}" || status=$?
+	name=${name_of[$pid]}
+	unset "pids[$pid]"
+	if [ "$status" != 0 ]; then
+		cat "$work/$name.err" "$work/$name.out" >&2
+		die "the profile boot $name failed (status $status); what it said is above, its console is in build/log/profile-$name.log."
+	fi
+	done=$((done + 1))
+	say "profile: $done of ${#plan[@]} boots, $name, $(elapsed "$start")"
+}
+for entry in "${plan[@]}"; do
+	[ ${#pids[@]} -lt "$jobs" ] || await_one
+	read -ra words <<<"$entry"
+	boot "${words[@]}" &
+	pids[$!]=$!
+	name_of[$!]=${words[0]}
+	printf '%s\t%s\t%s\t%s\t%s\t%s\n' "${words[@]:1}" "$work/${words[0]}.prof" "$work/${words[0]}.out" "${objects[${words[1]}]}/System.map" >>"$work/boots"
+done
+while [ ${#pids[@]} -gt 0 ]; do await_one; done
+
+# ---- the results
+"$ROOT/lab/plugin/attribute.pl" "$work/boots" >"$work/rows.json"
+version=$(awk '$1 == "kernel_version" { print $2; exit }' "$work"/*.out)
+method='instructions executed by all CPUs between two marks around move_pages(2), counted by a TCG plugin under -icount;
+each call several times after some uncounted ones, the median taken, below 64 pages the least; measure "difference": (call with more pages - call
+with fewer) / difference of pages, "call": a whole call; pages are of 4 KB, also those of 2 MB pages; copy: the functions
+that move bytes, with one instruction per byte (rep movsb); serial: all but the copy, so with the zeroing'
+jq --argjson env "$(environment "$topology" tcg)" --arg version "$version" --arg method "${method//$'\n'/ }" --arg boots "$boots" \
+	'$env + {kernel_version: $version, $method, boots: ($boots | tonumber)} + .' "$work/rows.json" >"$work/results.json"
+mv "$work/results.json" "$results"
+if [ "$quick" = 1 ]; then top=0; fi
+"$ROOT/lab/plugin/report.pl" --top "$top" "$results"
+say "results: $(rel "$results"), $(elapsed "$start")"
