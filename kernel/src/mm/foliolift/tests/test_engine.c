@@ -45,27 +45,38 @@ static void test_raise(atomic64_t *max, s64 value)
 static struct folio *poisoned_folio;
 static atomic64_t poison_reads;
 
-static int test_copy_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+static notrace noinline int test_read_poison(void)
+{
+	return -EHWPOISON;
+}
+
+/*
+ * A call of folio_mc_copy() from the poisoned folio goes to the function above in its
+ * place.  No kretprobe: a copy may sleep, and would return through a trampoline whose
+ * probe is gone if the module is removed meanwhile.
+ */
+static int test_copy_entry(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct folio *src = (void *)regs_get_kernel_argument(regs, 1);
 
-	/* Non-zero: the return is left alone. */
-	return src != READ_ONCE(poisoned_folio);
+	if (src != READ_ONCE(poisoned_folio))
+		return 0;
+	atomic64_inc(&poison_reads);
+	instruction_pointer_set(regs, (unsigned long)test_read_poison);
+	return 1;
 }
 
-static int test_copy_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+/* A probe with one is not turned into a jump, which could not go elsewhere. */
+static void test_copy_post(struct kprobe *kp, struct pt_regs *regs,
+			   unsigned long flags)
 {
-	atomic64_inc(&poison_reads);
-	regs_set_return_value(regs, -EHWPOISON);
-	return 0;
 }
 
 /* With it every engine, and the kernel without any, meets the poison. */
-static struct kretprobe test_copy_probe = {
-	.kp.symbol_name = "folio_mc_copy",
-	.entry_handler = test_copy_entry,
-	.handler = test_copy_return,
-	.maxactive = 64,
+static struct kprobe test_copy_probe = {
+	.symbol_name = "folio_mc_copy",
+	.pre_handler = test_copy_entry,
+	.post_handler = test_copy_post,
 };
 
 /* ----- a pin: as a device holds one, and writes through it ----- */
@@ -305,7 +316,7 @@ static int __init test_engine_init(void)
 				  0);
 	if (!test_wq)
 		return -ENOMEM;
-	err = register_kretprobe(&test_copy_probe);
+	err = register_kprobe(&test_copy_probe);
 	if (err) {
 		pr_err("cannot probe folio_mc_copy() (error %d)\n", err);
 		goto out_wq;
@@ -320,7 +331,7 @@ static int __init test_engine_init(void)
 	return 0;
 
 out_probe:
-	unregister_kretprobe(&test_copy_probe);
+	unregister_kprobe(&test_copy_probe);
 out_wq:
 	destroy_workqueue(test_wq);
 	return err;
@@ -331,7 +342,7 @@ static void __exit test_engine_exit(void)
 {
 	debugfs_remove(test_dir);
 	test_registered_set(NULL, 0);
-	unregister_kretprobe(&test_copy_probe);
+	unregister_kprobe(&test_copy_probe);
 	test_pin_set(NULL, 0);
 	destroy_workqueue(test_wq);
 }

@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# run.sh [--native|--guest] [NAME...]: takes out one guard at a time and sees that a named test fails.
+#
+# Each NAME.patch here changes the lifted source so that one guard of docs/design.md is gone. Its header says which
+# hazard the guard is for and what has to notice:
+#	Killed-by: native TEST		a test of tests/native, compiled from the changed source
+#	Killed-by: guest NAME		a test of tests/guest, on a kernel built from the changed source
+# A mutant counts as killed only if that very test fails; one that does not apply or build is an error.
+set -euo pipefail
+# shellcheck source=lab/lib.sh
+. "$(dirname "$0")/../../lab/lib.sh"
+
+here=$ROOT/tests/mutants kind='native|guest' names=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	--native) kind=native ;;
+	--guest) kind=guest ;;
+	-*) usage_die "mutants: unknown option '$1'; known are: --native, --guest." ;;
+	*)
+		[ -f "$here/$1.patch" ] || usage_die "unknown mutant '$1'; known are: $(cd "$here" && commas ./*.patch | sed 's|\./||g; s|\.patch||g')."
+		names+=("$1")
+		;;
+	esac
+	shift
+done
+[ ${#names[@]} -gt 0 ] || for patch in "$here"/*.patch; do names+=("$(basename "$patch" .patch)"); done
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$BUILD/log"
+
+# A test's failure as tests/native prints it, in cmocka's words.
+kill_native() {
+	rm -rf "$work/src"
+	cp -r "$ROOT/kernel/src" "$work/src"
+	patch -p1 -F0 -s -f -d "$work/src" <"$1" >"$log" 2>&1 || die "the mutant $name does not apply to kernel/src; mend $(rel "$1")."
+	if KSRC=$work/src OUT=$BUILD/native-mutant "$ROOT/tests/native/run.sh" >>"$log" 2>&1; then return 1; fi
+	! grep -qE 'error:|undefined reference' "$log" || die "the mutant $name does not compile; see $(rel "$log")."
+	grep -qE "FAILED.*\b$2\b|\b$2\b.*FAILED" "$log"
+}
+
+# A failed file as prove prints it.
+kill_guest() {
+	"$ROOT/lab/overlay.sh" --into "$BUILD/linux/mutant" --extra-patch "$1" >"$log" 2>&1 ||
+		die "the mutant $name does not apply to the lifted source; mend $(rel "$1")."
+	"$ROOT/lab/kernel.sh" lifted --source "$BUILD/linux/mutant" --objects "$BUILD/kernel/mutant" >>"$log" 2>&1 ||
+		die "the mutant $name does not build; see $(rel "$log")."
+	if "$ROOT/tests/run.sh" --kernel-dir "lifted=$BUILD/kernel/mutant" --only "$2" >>"$log" 2>&1; then return 1; fi
+	grep -qE "/$2\.t[[:space:]]+\(?(Wstat|Failed)|/$2\.t .*(Failed|Dubious)|not ok.*$2" "$log"
+}
+
+killed=0 total=0 alive=()
+for name in "${names[@]}"; do
+	patch=$here/$name.patch
+	read -r how test < <(sed -n 's/^Killed-by: //p' "$patch")
+	[[ $how =~ ^($kind)$ ]] || continue
+	total=$((total + 1))
+	log=$BUILD/log/mutant-$name.log
+	start=$SECONDS
+	if "kill_$how" "$patch" "$test"; then
+		killed=$((killed + 1))
+		printf 'killed    %-32s by %s %s, %s\n' "$name" "$how" "$test" "$(elapsed "$start")"
+	else
+		alive+=("$name")
+		printf 'SURVIVED  %-32s %s %s did not fail; see %s\n' "$name" "$how" "$test" "$(rel "$log")"
+	fi
+done
+[ "$total" -gt 0 ] || die "no mutant was chosen."
+printf '%d of %d mutants killed\n' "$killed" "$total"
+[ ${#alive[@]} -eq 0 ]
