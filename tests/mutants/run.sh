@@ -5,7 +5,7 @@
 # Each NAME.patch here changes the lifted source so that one guard of docs/design.md is gone. Its header says which
 # hazard the guard is for and what has to notice:
 #	Killed-by: native TEST		a test of tests/native, compiled from the changed source
-#	Killed-by: guest NAME		a test of tests/guest, on a kernel built from the changed source
+#	Killed-by: guest NAME MODE	a test of tests/guest, on a kernel built from the changed source
 # A mutant counts as killed only if that very test fails; one that does not apply or build is an error.
 set -euo pipefail
 # shellcheck source=lab/lib.sh
@@ -36,7 +36,7 @@ kill_native() {
 	cp -r "$ROOT/kernel/src" "$work/src"
 	patch -p1 -F0 -s -f -d "$work/src" <"$1" >"$log" 2>&1 || die "the mutant $name does not apply to kernel/src; mend $(rel "$1")."
 	if KSRC=$work/src OUT=$BUILD/native-mutant "$ROOT/tests/native/run.sh" >>"$log" 2>&1; then return 1; fi
-	! grep -qE 'error:|undefined reference' "$log" || die "the mutant $name does not compile; see $(rel "$log")."
+	! grep -qE '[ch]:[0-9]+:[0-9]+: error:|undefined reference' "$log" || die "the mutant $name does not compile; see $(rel "$log")."
 	grep -qE "FAILED.*\b$2\b|\b$2\b.*FAILED" "$log"
 }
 
@@ -46,19 +46,20 @@ kill_guest() {
 		die "the mutant $name does not apply to the lifted source; mend $(rel "$1")."
 	"$ROOT/lab/kernel.sh" lifted --source "$BUILD/linux/mutant" --objects "$BUILD/kernel/mutant" >>"$log" 2>&1 ||
 		die "the mutant $name does not build; see $(rel "$log")."
-	if "$ROOT/tests/run.sh" --kernel-dir "lifted=$BUILD/kernel/mutant" --only "$2" >>"$log" 2>&1; then return 1; fi
-	grep -qE "/$2\.t[[:space:]]+\(?(Wstat|Failed)|/$2\.t .*(Failed|Dubious)|not ok.*$2" "$log"
+	if "$ROOT/tests/run.sh" --kernel-dir "lifted=$BUILD/kernel/mutant" --only "$2" --mode "$3" >>"$log" 2>&1; then return 1; fi
+	# as prove tells it
+	grep -qE "/$3\.$2\.t +\(Wstat|/$3\.$2\.t \.+.*(Failed|Dubious|No subtests|No plan)" "$log"
 }
 
 killed=0 total=0 alive=()
 for name in "${names[@]}"; do
 	patch=$here/$name.patch
-	read -r how test < <(sed -n 's/^Killed-by: //p' "$patch")
+	read -r how test mode < <(sed -n 's/^Killed-by: //p' "$patch")
 	[[ $how =~ ^($kind)$ ]] || continue
 	total=$((total + 1))
 	log=$BUILD/log/mutant-$name.log
 	start=$SECONDS
-	if "kill_$how" "$patch" "$test"; then
+	if "kill_$how" "$patch" "$test" "${mode-}"; then
 		killed=$((killed + 1))
 		printf 'killed    %-32s by %s %s, %s\n' "$name" "$how" "$test" "$(elapsed "$start")"
 	else

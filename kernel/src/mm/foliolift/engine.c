@@ -208,13 +208,9 @@ static bool foliolift_name_ok(const char *name)
 {
 	size_t len = name ? strnlen(name, FOLIOLIFT_NAME_LEN) : 0;
 
-	if (!len || len == FOLIOLIFT_NAME_LEN)
-		return false;
-	for (; *name; name++)
-		if (!islower(*name) && !isdigit(*name) && *name != '_' &&
-		    *name != '-')
-			return false;
-	return true;
+	/* Not islower(): for the kernel that is Latin-1, and paths are not. */
+	return len && len < FOLIOLIFT_NAME_LEN &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == len;
 }
 
 /**
@@ -227,7 +223,8 @@ static bool foliolift_name_ok(const char *name)
  *
  * Context: Process context.  Takes foliolift_lock.
  * Return: 0; -EINVAL if a name, a role other than the CPU's or the copy function
- * is missing or wrong; -EBUSY if the role or the name is taken; -ENOMEM.
+ * is missing or wrong; -EBUSY if the role or the name is taken; -ENODEV if foliolift
+ * could not come up; -ENOMEM.
  */
 int foliolift_register_engine(struct foliolift_engine *engine)
 {

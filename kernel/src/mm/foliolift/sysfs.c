@@ -81,7 +81,12 @@ static ssize_t batch_bytes_store(struct kobject *kobj,
 	if (!isdigit(*buf))
 		return -EINVAL;
 	bytes = memparse(buf, &end);
-	if (*skip_spaces(end) || bytes < PAGE_SIZE ||
+	/*
+	 * Nor does it tell of an overflow.  So few characters have none that would
+	 * end within the limits: what a large suffix shifts out leaves 0 or more
+	 * than a gigabyte.
+	 */
+	if (end - buf > 12 || *skip_spaces(end) || bytes < PAGE_SIZE ||
 	    bytes > FOLIOLIFT_MAX_BATCH_BYTES)
 		return -EINVAL;
 	WRITE_ONCE(foliolift_limit.nr_pages, bytes >> PAGE_SHIFT);
@@ -244,13 +249,16 @@ static const struct kobj_type foliolift_engine_ktype = {
  * @engine:	An engine that is being registered.
  *
  * Context: Process context, with the registration lock held.
- * Return: 0 or a negative errno.
+ * Return: 0; -ENODEV if there is no directory for it; another negative errno.
  */
 int foliolift_sysfs_add_engine(const struct foliolift_engine *engine)
 {
 	struct foliolift_engine_dir *dir;
 	int err;
 
+	/* Without a parent the directory would end up in the root of sysfs. */
+	if (!foliolift_engines_kobj)
+		return -ENODEV;
 	dir = kzalloc(sizeof(*dir), GFP_KERNEL);
 	if (!dir)
 		return -ENOMEM;
