@@ -7,8 +7,8 @@
 # The k-th window of insnprof's file is the k-th line of moveonce's output. Several boots with the same first three
 # fields are repetitions. Of the windows that moved the same one stands for all: the one with the median total, or, of
 # calls that moved few pages, the one with the least. A small call mostly waits for other CPUs (it has every CPU drain
-# its lists), and whether the scheduler wakes a thread once or twice for that, or a timer ticks, is a matter of chance
-# that outweighs what is looked for; the least is the call into which nothing else fell.
+# its lists), and whether the scheduler runs a thread once more for that, or a timer ticks, is a matter of chance that
+# can outweigh what is looked for; the least is the call into which nothing else fell.
 use strict;
 use warnings;
 use JSON::PP;

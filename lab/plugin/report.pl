@@ -73,7 +73,7 @@ for my $bytes (sort { $a <=> $b } keys %row) {
 	}
 }
 
-print "Instructions of a whole call (the median of several; the least of small calls, whose median is left to chance)\n\n";
+print "Instructions of a whole call (the median of several; of small calls the least)\n\n";
 for my $bytes (sort { $a <=> $b } keys %row) {
 	my @pages = sort { $a <=> $b } grep { $_ ne 'each' } keys %{$row{$bytes}};
 	for my $init (sort { $a <=> $b } keys %{$row{$bytes}{$pages[0]}}) {

@@ -48,13 +48,13 @@ sub load {
 	my %of;
 	my %report = map { $_ => 1 } lines("$dir/reports");
 	for (lines("$dir/results")) {
-		my ($name, $status, $seconds, $copied) = split;
+		my ($name, $status, $seconds, $migrated, $copied) = split;
 		my @log = lines("$dir/$name.log");
 		my $cases = cases(@log);
 		my %n = (ok => 0, skip => 0, fail => 0);
 		$n{ $_->[1] }++ for @$cases;
 		my ($why) = map { /skip(?:ped|ping)?\W*\s*(.*)/i && $1 ? $1 : () } grep { !/Totals/ } @log;
-		my $r = { seconds => $seconds, cases => $cases, n => \%n };
+		my $r = { seconds => $seconds + 0, migrated => $migrated + 0, cases => $cases, n => \%n };
 		$r->{copied} = $copied if $copied ne '-';
 		if ($status eq 'died') {
 			@$r{qw(result why)} = ('fail', 'the guest died');
@@ -94,7 +94,8 @@ for (lines($wanted)) {
 	$count{lifted}{$lr}++;
 	$copied += $l->{copied} // 0;
 	push @rows, { test => $name, stock => $sr, lifted => $lr,
-		map { my $r = $_; map { ("$_->[0]_seconds" => $_->[1]{seconds}, "$_->[0]_cases" => $_->[1]{n}) } $r }
+		map { my $r = $_; map { ("$_->[0]_seconds" => $_->[1]{seconds}, "$_->[0]_cases" => $_->[1]{n},
+			"$_->[0]_migrated_pages" => $_->[1]{migrated}) } $r }
 			(['stock', $s], ['lifted', $l]) };
 	$rows[-1]{lifted_copied_folios} = $l->{copied} + 0 if defined $l->{copied};
 
@@ -108,6 +109,7 @@ for (lines($wanted)) {
 	}
 	my $both = "stock $sr, lifted $lr";
 	$both .= ", $s->{n}{ok} and $l->{n}{ok} cases" if ($s->{n}{ok} // 0) + ($l->{n}{ok} // 0) > 1;
+	$both .= ", $s->{migrated} and $l->{migrated} pages migrated" if ($s->{migrated} // 0) + ($l->{migrated} // 0);
 	$both .= ", $l->{copied} folios copied in batches" if $l->{copied};
 	if ($sr eq 'none' || $lr eq 'none') {
 		line('not ok', $name, $both);

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # The guest's half of tests/peer/run.sh: runs the tests of /peer/todo (lines of tests/peer/list), one by one,
 # and tells of each at once, so that a guest that dies leaves what it had:
-#   results      NAME STATUS SECONDS COPIED: status 124 is a time-out; folios that the engine copied, or -
+#   results      NAME STATUS SECONDS MIGRATED COPIED: status 124 is a time-out; pages that migrated; folios that the
+#                engine copied, or -
 #   NAME.log     what the test printed
 #   environment  KEY VALUE lines
 # The kernel's log gets a line at the beginning of each test, for the host to tell whose report is whose.
@@ -27,6 +28,9 @@ fi
 
 copied() {
 	cat $lift/engines/cpu/folios 2>/dev/null || echo -
+}
+migrated() {
+	awk '$1 == "pgmigrate_success" { print $2 }' /proc/vmstat
 }
 seconds() {
 	cut -d. -f1 /proc/uptime
@@ -58,6 +62,7 @@ while read -r name _when limit pages command; do
 	mkdir -p "/tmp/$name"
 	cd "/tmp/$name" || exit 1
 	before=$(copied)
+	pages=$(migrated)
 	start=$(seconds)
 	setsid timeout -s TERM -k 3 "$limit" sh -c "$command" >/tmp/log 2>&1 </dev/null
 	status=$?
@@ -68,10 +73,11 @@ while read -r name _when limit pages command; do
 	sweep
 	cd /tmp || exit 1
 	rm -rf "/tmp/$name"
+	pages=$(($(migrated) - pages))
 	copied=-
 	[ "$before" = - ] || copied=$(($(copied) - before))
 	emit "$name.log" </tmp/log
-	echo "$name $status $took $copied" | emit results
+	echo "$name $status $took $pages $copied" | emit results
 	echo "$name $status $took"
 done </peer/todo
 echo "peer: end" >/dev/kmsg

@@ -98,8 +98,8 @@ run_on() { # NAME
 			--log "$work/console" --timeout "$limit" -- sh /peer/guest.sh 2>"$work/said" |
 			while read -r test code took; do
 				done=$((${done:-0} + 1))
-				case $code in 0) code=pass ;; 4) code=skip ;; 124) code='timed out' ;; *) code="status $code" ;; esac
-				say "peer: $name, $done of $(wc -l <<<"$todo"): $test: $code, $took s"
+				[ "$code" != 124 ] || code='124 (timed out)'
+				say "peer: $name, $done of $(wc -l <<<"$todo"): $test: status $code, $took s"
 			done || status=$?
 		cat "$work/console" >>"$log" 2>/dev/null || true
 		case $status in
@@ -111,7 +111,7 @@ run_on() { # NAME
 			die "the $name kernel does not run the selftests; its console is in $(rel "$log")."
 		fi
 		say "peer: $name: the guest ended in $last; going on behind it"
-		grep -q "^$last " "$out/results" || echo "$last died 0 -" >>"$out/results"
+		grep -q "^$last " "$out/results" || echo "$last died 0 0 -" >>"$out/results"
 		todo=$(awk -v last="$last" 'found; $1 == last { found = 1 }' <<<"$todo")
 	done
 	# whose report is whose: the console, cut at the marks
