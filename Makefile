@@ -13,6 +13,10 @@ $(B)/%: %.c $(wildcard tests/guest/*.h tests/guest/lib/*.h)
 	@mkdir -p $(B) build/guest/tmp
 	gcc $(CFLAGS) -o build/guest/tmp/$*.$$$$ $< -lm && mv build/guest/tmp/$*.$$$$ $@
 
+# outside the emulator: the copy speed of this machine
+copyspeed: $(B)/copyspeed
+	$<
+
 stock lifted debug:
 	lab/unpack.sh
 	lab/kernel.sh $@
@@ -20,5 +24,5 @@ stock lifted debug:
 clean:
 	rm -rf build
 
-.PHONY: guest stock lifted debug clean
+.PHONY: guest copyspeed stock lifted debug clean
 .DELETE_ON_ERROR:

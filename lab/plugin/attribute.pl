@@ -117,6 +117,7 @@ sub row {
 		zero_instructions_per_page => $per_page->($zero),
 		serial_instructions_per_page => $per_page->($total - $copy),
 	};
+	return if $more{measure} eq 'call' && $pages >= $few;    # the differences tell it better
 	for (sort { $counts->{$b} <=> $counts->{$a} || $a cmp $b } keys %$counts) {
 		next if $_ eq '(total)' || abs($counts->{$_}) < $least * $pages;
 		my $name = { '(kernel)' => '(modules)', '(user)' => '(user space)' }->{$_} // $_;
@@ -135,13 +136,15 @@ for my $variant (@order) {
 			row($variant, $size, $call->{pages}, $call->{chosen}, measure => 'call', calls => scalar @sorted,
 				least => $low + 0, median => $median + 0, most => $high + 0);
 		}
-		next if @counts < 2;
-		# the two largest: what a page more costs, without what a call costs
-		my ($fewer, $more) = @$calls{@counts[-2, -1]};
-		my %seen = (%{$fewer->{chosen}}, %{$more->{chosen}});
-		my %difference = map { $_ => ($more->{chosen}{$_} // 0) - ($fewer->{chosen}{$_} // 0) } keys %seen;
-		row($variant, $size, $more->{pages} - $fewer->{pages}, \%difference, measure => 'difference',
-			pages_of_calls => [ $fewer->{pages} + 0, $more->{pages} + 0 ]);
+		# what a page more costs, without what a call costs
+		for (1 .. $#counts) {
+			my ($fewer, $more) = @$calls{@counts[$_ - 1, $_]};
+			next if $fewer->{pages} < 512 || $counts[$_ - 1] < 8;
+			my %seen = (%{$fewer->{chosen}}, %{$more->{chosen}});
+			my %difference = map { $_ => ($more->{chosen}{$_} // 0) - ($fewer->{chosen}{$_} // 0) } keys %seen;
+			row($variant, $size, $more->{pages} - $fewer->{pages}, \%difference, measure => 'difference',
+				pages_of_calls => [ $fewer->{pages} + 0, $more->{pages} + 0 ]);
+		}
 	}
 }
 print JSON::PP->new->canonical->encode({ rows => \@rows, functions => \@functions }), "\n";

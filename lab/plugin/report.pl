@@ -21,14 +21,19 @@ for (@{$results->{rows}}) {
 	push @columns, $column;
 }
 my $base = $columns[0];
-my (%row, %functions);
+my (%calls, %differences, %first, %functions);
 for (@{$results->{rows}}) {
-	# a call for which no difference exists stands for itself
-	my $what = $_->{measure} eq 'difference' ? 'each' : $_->{pages};
-	$row{$_->{page_size}}{$what}{$_->{init_on_alloc}}{"$_->{kernel} $_->{engine}"} = $_;
+	my $column = "$_->{kernel} $_->{engine}";
+	if ($_->{measure} eq 'call') {
+		$calls{$_->{page_size}}{$_->{init_on_alloc}}{$_->{pages}}{$column} = $_;
+	} else {
+		$differences{$_->{page_size}}{$_->{pages_of_calls}[0]}{$_->{init_on_alloc}}{$column} = $_;
+		$first{$_->{page_size}} //= $_;
+	}
 }
 for (@{$results->{functions}}) {
-	next if $_->{measure} ne 'difference' || $_->{init_on_alloc};
+	# the first difference of a size: there the page allocator's buddy lists add least noise
+	next if $_->{measure} ne 'difference' || $_->{init_on_alloc} || $_->{pages} != $first{$_->{page_size}}{pages};
 	$functions{$_->{page_size}}{$_->{function}}{"$_->{kernel} $_->{engine}"} = $_->{instructions_per_page};
 }
 
@@ -60,30 +65,37 @@ sub cells {
 # ---- totals
 
 my %size = (4096 => '4 KB pages', 2097152 => '2 MB pages');
-print "\nInstructions per 4 KB page of move_pages(2)\n\n";
-for my $bytes (sort { $a <=> $b } keys %row) {
-	for my $init (sort { $a <=> $b } keys %{$row{$bytes}{each}}) {
-		my $rows = $row{$bytes}{each}{$init};
-		heading("$size{$bytes}, init_on_alloc=$init", 34);
-		line('  total', 34, 1, cells($rows, 'instructions_per_page'));
-		line('  the copy', 34, 1, cells($rows, 'copy_instructions_per_page'));
-		line('  serial path (total - copy)', 34, 1, cells($rows, 'serial_instructions_per_page'));
-		line('    of it zeroing', 34, 1, cells($rows, 'zero_instructions_per_page')) if $init;
-		print "\n";
+sub interval { # "513-8192": from one call's number of pages to the next's
+	my ($row) = @_;
+	my ($from, $to) = map { $_ * 4096 / $row->{page_size} } @{$row->{pages_of_calls}};
+	return $from + 1 . "-$to";
+}
+
+print "\nInstructions per 4 KB page of move_pages(2), the further pages of a call (difference of two calls)\n\n";
+for my $bytes (sort { $a <=> $b } keys %differences) {
+	for my $from (sort { $a <=> $b } keys %{$differences{$bytes}}) {
+		for my $init (sort { $a <=> $b } keys %{$differences{$bytes}{$from}}) {
+			my $rows = $differences{$bytes}{$from}{$init};
+			heading("$size{$bytes} " . interval((values %$rows)[0]) . ", init_on_alloc=$init", 40);
+			line('  total', 40, 1, cells($rows, 'instructions_per_page'));
+			line('  the copy', 40, 1, cells($rows, 'copy_instructions_per_page'));
+			line('  serial path (total - copy)', 40, 1, cells($rows, 'serial_instructions_per_page'));
+			line('    of it zeroing', 40, 1, cells($rows, 'zero_instructions_per_page')) if $init;
+			print "\n";
+		}
 	}
 }
 
 print "Instructions of a whole call (the median of several; of small calls the least)\n\n";
-for my $bytes (sort { $a <=> $b } keys %row) {
-	my @pages = sort { $a <=> $b } grep { $_ ne 'each' } keys %{$row{$bytes}};
-	for my $init (sort { $a <=> $b } keys %{$row{$bytes}{$pages[0]}}) {
-		heading("$size{$bytes}, init_on_alloc=$init", 34);
-		for my $pages (@pages) {
-			my $rows = $row{$bytes}{$pages}{$init} or next;
+for my $bytes (sort { $a <=> $b } keys %calls) {
+	for my $init (sort { $a <=> $b } keys %{$calls{$bytes}}) {
+		heading("$size{$bytes}, init_on_alloc=$init", 40);
+		for my $pages (sort { $a <=> $b } keys %{$calls{$bytes}{$init}}) {
+			my $rows = $calls{$bytes}{$init}{$pages};
 			my $folios = $pages * 4096 / $bytes;
-			line("  $folios" . ($folios > 1 ? ' pages' : ' page'), 34, 0, cells($rows, 'instructions'));
-			my ($first) = values %$rows;
-			line('    median', 34, 0, cells($rows, 'median')) if $first->{instructions} != $first->{median};
+			line("  $folios" . ($folios > 1 ? ' pages' : ' page'), 40, 0, cells($rows, 'instructions'));
+			my ($any) = values %$rows;
+			line('    median', 40, 0, cells($rows, 'median')) if $any->{instructions} != $any->{median};
 		}
 		print "\n";
 	}
@@ -99,21 +111,25 @@ sub breakdown {
 	print "\n";
 }
 
+my %notable = (4096 => 1, 2097152 => 20);    # a change of so many instructions per page is worth a line
 for my $bytes ($top ? sort { $a <=> $b } keys %functions : ()) {
 	my $table = $functions{$bytes};
+	for (values %$table) {
+		$_ *= $bytes / 4096 for values %$_;    # per page of its size
+	}
 	my @costly = sort { ($table->{$b}{$base} // 0) <=> ($table->{$a}{$base} // 0) || $a cmp $b } keys %$table;
 	splice @costly, $top if @costly > $top;
-	print "Instructions per 4 KB page by function, $size{$bytes}, init_on_alloc=0: the $top that cost $title{$base} most\n\n";
+	my $what = "$size{$bytes} " . interval($first{$bytes}) . ', init_on_alloc=0';
+	print "Instructions per page by function, $what: the $top that cost $title{$base} most\n\n";
 	breakdown('function', $table, @costly);
-	next if @columns < 2;
 	my $change = sub {
 		my $f = $table->{$_[0]};
-		return max(map { abs(($f->{$_} // 0) - ($f->{$base} // 0)) } @columns[1 .. $#columns]);
+		return max(0, map { abs(($f->{$_} // 0) - ($f->{$base} // 0)) } @columns[1 .. $#columns]);
 	};
-	my @changed = grep { $change->($_) >= 1 } keys %$table;
+	my @changed = grep { $change->($_) >= $notable{$bytes} } keys %$table;
 	@changed = sort { $change->($b) <=> $change->($a) || $a cmp $b } @changed;
 	splice @changed, $top if @changed > $top;
 	next unless @changed;
-	print "The same: those that differ most, by one instruction or more\n\n";
+	print "The same: those that differ most, by $notable{$bytes} or more\n\n";
 	breakdown('function', $table, @changed);
 }

@@ -16,7 +16,7 @@ plain=${KERNEL_TREE:-$BUILD/linux/plain} peer=$BUILD/peer log=$BUILD/log/peer-bu
 	die "there is no kernel source in $(rel "$plain"); ./run kernel stock unpacks it."
 
 key=$({
-	cat "$0" "$here/clock.c"
+	cat "$0" "$here/clock.c" "$here/stir.c"
 	gcc --version | head -n1
 	printf '%s\n' "$plain"
 	cat "$plain.stamp" 2>/dev/null || stat -c '%n %Y' "$plain/Makefile" "$plain/tools/testing/selftests/mm/"*.c
@@ -61,6 +61,7 @@ build() {
 		gcc -O2 -Wall -c -o "$peer/clock.o" "$here/clock.c" &&
 		make_tests "-Wl,--wrap=clock_gettime $peer/clock.o" "$peer/bin/migration" &&
 		make_tests "" all &&
+		gcc -O2 -Wall -static -o "$peer/bin/stir" "$here/stir.c" &&
 		strip "$peer/bin/"*
 }
 build >"$log" 2>&1 </dev/null || {

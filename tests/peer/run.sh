@@ -58,7 +58,7 @@ if [ $list = 1 ]; then
 	exit 0
 fi
 if [ -n "$only" ]; then
-	unknown=$(comm -13 <(entries | awk '$2 != "off" { print $1 }' | sort) <(tr , '\n' <<<"$only" | sort -u))
+	unknown=$(LC_ALL=C comm -13 <(entries | awk '$2 != "off" { print $1 }' | LC_ALL=C sort) <(tr , '\n' <<<"$only" | LC_ALL=C sort -u))
 	[ -z "$unknown" ] || usage_die "peer: no test $(commas "$unknown") to run; tests/peer/run.sh --list has their names."
 	wanted=$(entries | awk -v only=",$only," 'index(only, "," $1 ",")')
 else
