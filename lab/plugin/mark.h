@@ -11,20 +11,20 @@
 #define PROFILE_MARK_BEGIN 0x42504c46	/* "FLPB" */
 #define PROFILE_MARK_END   0x45504c46	/* "FLPE" */
 
-#define PROFILE_STRING_(x) #x
-#define PROFILE_STRING(x) PROFILE_STRING_(x)
 /* 0f 1f 80 and the displacement, least significant byte first */
-#define PROFILE_MARK(name) \
-	__asm__ volatile(".byte 0x0f, 0x1f, 0x80\n\t.long " PROFILE_STRING(name) ::: "memory")
-
-static inline void profile_begin(void)
+static inline __attribute__((always_inline)) void profile_mark(const int name)
 {
-	PROFILE_MARK(PROFILE_MARK_BEGIN);
+	__asm__ volatile(".byte 0x0f, 0x1f, 0x80\n\t.long %c0" : : "i"(name) : "memory");
 }
 
-static inline void profile_end(void)
+static inline __attribute__((always_inline)) void profile_begin(void)
 {
-	PROFILE_MARK(PROFILE_MARK_END);
+	profile_mark(PROFILE_MARK_BEGIN);
+}
+
+static inline __attribute__((always_inline)) void profile_end(void)
+{
+	profile_mark(PROFILE_MARK_END);
 }
 
 #endif

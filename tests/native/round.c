@@ -197,7 +197,7 @@ static void engine_do(struct foliolift_segment *seg, struct item *item)
 	}
 }
 
-int round_engine_copy(struct foliolift_batch *batch)
+int round_engine_copy(const struct foliolift_batch *batch)
 {
 	unsigned long nr_pages = 0;
 	unsigned int i;

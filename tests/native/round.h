@@ -78,7 +78,7 @@ struct round {
 };
 
 /* The test's engine; works on the round that is in its stage. */
-int round_engine_copy(struct foliolift_batch *batch);
+int round_engine_copy(const struct foliolift_batch *batch);
 extern struct foliolift_engine round_engine;
 
 void round_init(struct round *round);

@@ -12,12 +12,12 @@
 
 static struct module module;
 
-static int copy_a(struct foliolift_batch *batch)
+static int copy_a(const struct foliolift_batch *batch)
 {
 	return -1;
 }
 
-static int copy_b(struct foliolift_batch *batch)
+static int copy_b(const struct foliolift_batch *batch)
 {
 	return -2;
 }

@@ -18,7 +18,7 @@
 struct slot {
 	const char *name;
 	enum foliolift_role role;
-	int (*copy)(struct foliolift_batch *batch);
+	int (*copy)(const struct foliolift_batch *batch);
 	struct module module;
 	struct foliolift_engine *engine;	/* while it is registered */
 	int token;				/* not atomic, on purpose */
@@ -42,7 +42,7 @@ static void check_slot(struct slot *slot)
 	model_check(slot->token == 1);
 }
 
-static int slot_copy(struct slot *slot, struct foliolift_batch *batch)
+static int slot_copy(struct slot *slot, const struct foliolift_batch *batch)
 {
 	unsigned int i;
 
@@ -61,17 +61,17 @@ static int slot_copy(struct slot *slot, struct foliolift_batch *batch)
 	return 0;
 }
 
-static int copy_0(struct foliolift_batch *batch)
+static int copy_0(const struct foliolift_batch *batch)
 {
 	return slot_copy(&slots[0], batch);
 }
 
-static int copy_1(struct foliolift_batch *batch)
+static int copy_1(const struct foliolift_batch *batch)
 {
 	return slot_copy(&slots[1], batch);
 }
 
-static int copy_2(struct foliolift_batch *batch)
+static int copy_2(const struct foliolift_batch *batch)
 {
 	return slot_copy(&slots[2], batch);
 }

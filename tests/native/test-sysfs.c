@@ -199,7 +199,7 @@ static void test_batch_folios(void **state)
 {
 	static const struct input inputs[] = {
 		{ "1", "1\n" }, { "512\n", "512\n" }, { "16384", "16384\n" },
-		{ "0x10", "16\n" },
+		{ "0x10", .err = -EINVAL },
 		{ "0", .err = -EINVAL }, { "16385", .err = -EINVAL },
 		{ "4294967295", .err = -EINVAL }, { "4294967297", .err = -ERANGE },
 		{ "99999999999999999999999", .err = -ERANGE },

@@ -57,7 +57,7 @@ enum foliolift_role {
  * @nr_pages:	Pages of PAGE_SIZE in each of the two folios, contiguous in both.
  * @status:	The engine's report.  %FOLIOLIFT_PENDING until the engine sets it;
  *		0: every byte is in @dst and visible to every CPU;
- *		%-EHWPOISON: @src cannot be read, and must not be read again;
+ *		%-EHWPOISON: @src cannot be read, and its move fails without trying;
  *		another negative errno: not copied, the CPU is to copy it.
  */
 struct foliolift_segment {
@@ -88,6 +88,8 @@ struct foliolift_batch {
  * @name:	1 to %FOLIOLIFT_NAME_LEN - 1 characters of [a-z0-9_-], unique.
  * @role:	What it copies with; any but %FOLIOLIFT_ROLE_CPU.
  * @min_pages:	Batches of fewer pages do not come to the engine; 0 is taken as 1.
+ *		Folios that cannot be copied early are left out afterwards, so one
+ *		call may bring less.
  * @owner:	Module that holds the code; pinned while the engine is selected.
  * @copy:	Copy a batch and report on each of its segments.
  *
@@ -95,7 +97,8 @@ struct foliolift_batch {
  * isolated, possibly by a task that reclaims memory.  It may sleep, but must not
  * wait for the lock, the buffers or the writeback of any folio, nor allocate in
  * a way that could (no __GFP_DIRECT_RECLAIM): the lock may be held by this very
- * batch.  Several calls may run at once.  When it returns, whatever it started
+ * batch.  Nor for whoever changes CPU or memory hotplug state: engines are switched
+ * under cpus_read_lock().  Several calls may run at once.  When it returns, whatever it started
  * has stopped: nothing may write to a destination any more, whether its
  * segment's status says so or not, and whoever wrote one has been synchronised
  * with in the way that the memory model asks for (a completion, a release that
@@ -110,7 +113,7 @@ struct foliolift_engine {
 	enum foliolift_role role;
 	unsigned int min_pages;
 	struct module *owner;
-	int (*copy)(struct foliolift_batch *batch);
+	int (*copy)(const struct foliolift_batch *batch);
 };
 
 int foliolift_register_engine(struct foliolift_engine *engine);

@@ -120,6 +120,12 @@ static void foliolift_collect(struct foliolift_batch *batch,
 	*srcp = src;
 	*dstp = dst;
 
+	/*
+	 * The contents are not read before the references were compared: whoever
+	 * wrote through a pin and dropped it has released what was written.
+	 */
+	smp_rmb();
+
 	if (nr_refs)
 		foliolift_count_fallback(FOLIOLIFT_FALLBACK_REFS, nr_refs);
 	if (nr_callback)

@@ -8,7 +8,6 @@
 
 #include <linux/buffer_head.h>
 #include <linux/cleanup.h>
-#include <linux/ctype.h>
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/fs.h>

@@ -5,8 +5,9 @@
  *
  * Two locks.  foliolift_lock (a mutex, taken first) serialises registration and
  * selection; foliolift_srcu is what a batch holds while it is in an engine.
- * Nothing on the migration path takes the mutex, so an engine may be changed or
- * removed from any context that may sleep, except from inside an engine.
+ * Nothing on the migration path takes the mutex.  Patching code takes
+ * cpus_read_lock() inside it, so engines cannot be changed, nor foliolift switched on
+ * or off, from CPU hotplug callbacks, nor from anything that an engine waits for.
  */
 #include "deps.h"
 #include "internal.h"
@@ -54,7 +55,7 @@ static unsigned long foliolift_min_pages = FOLIOLIFT_CPU_MIN_PAGES;
  * Context: Process context.  May reschedule.
  * Return: 0, always.
  */
-int foliolift_cpu_copy(struct foliolift_batch *batch)
+int foliolift_cpu_copy(const struct foliolift_batch *batch)
 {
 	struct foliolift_segment *seg = batch->segments;
 	struct foliolift_segment *end = seg + batch->nr_segments;
@@ -110,9 +111,6 @@ static void foliolift_switch(struct foliolift_engine *to)
 	struct foliolift_engine *from = foliolift_selected;
 
 	lockdep_assert_held(&foliolift_lock);
-	if (to == from)
-		return;
-
 	WRITE_ONCE(foliolift_min_pages, FOLIOLIFT_SHUT);
 	synchronize_srcu(&foliolift_srcu);
 	static_call_update(foliolift_copy, to->copy);
@@ -171,16 +169,14 @@ int foliolift_select_engine(const char *name)
  * What was copied before stays copied: a batch under way is not disturbed.
  *
  * Context: Process context.  Takes foliolift_lock; patches code.
- * Return: 0.
  */
-int foliolift_set_enabled(bool on)
+void foliolift_set_enabled(bool on)
 {
 	guard(mutex)(&foliolift_lock);
 	if (on)
 		static_branch_enable(&foliolift_key);
 	else
 		static_branch_disable(&foliolift_key);
-	return 0;
 }
 
 /* The name of the engine in use, for sysfs. */
@@ -248,8 +244,8 @@ EXPORT_SYMBOL_GPL(foliolift_register_engine);
 
 /**
  * foliolift_unregister_engine() - Withdraw an engine.
- * @engine:	An engine that is registered.  One that is not is left alone, so
- *		that a driver may call this on every way out.
+ * @engine:	An engine that is registered.  One that is not, or NULL, is left
+ *		alone, so that a driver may call this on every way out.
  *
  * If the engine is the selected one, "cpu" is selected instead.  On return no
  * batch is in the engine and none will come.
@@ -260,7 +256,7 @@ EXPORT_SYMBOL_GPL(foliolift_register_engine);
 void foliolift_unregister_engine(struct foliolift_engine *engine)
 {
 	guard(mutex)(&foliolift_lock);
-	if (engine->role <= FOLIOLIFT_ROLE_CPU ||
+	if (!engine || engine->role <= FOLIOLIFT_ROLE_CPU ||
 	    engine->role >= FOLIOLIFT_NR_ROLES ||
 	    foliolift_engines[engine->role] != engine)
 		return;

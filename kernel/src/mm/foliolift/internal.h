@@ -60,16 +60,16 @@ struct foliolift_stats {
 DECLARE_PER_CPU(struct foliolift_stats, foliolift_stats);
 
 /* engine.c */
-int foliolift_cpu_copy(struct foliolift_batch *batch);
+int foliolift_cpu_copy(const struct foliolift_batch *batch);
 DECLARE_STATIC_CALL(foliolift_copy, foliolift_cpu_copy);
 const struct foliolift_engine *foliolift_enter(unsigned long nr_pages, int *idx);
 void foliolift_exit(int idx);
 int foliolift_select_engine(const char *name);
-int foliolift_set_enabled(bool on);
+void foliolift_set_enabled(bool on);
 ssize_t foliolift_show_selected(char *buf);
 ssize_t foliolift_show_available(char *buf);
 
-/* sysfs.c; both called with the registration lock held */
+/* sysfs.c; with the registration lock held, or before anyone can register */
 int foliolift_sysfs_add_engine(const struct foliolift_engine *engine);
 void foliolift_sysfs_remove_engine(const struct foliolift_engine *engine);
 

@@ -97,8 +97,10 @@ static inline void foliolift_outcome_arm(struct folio *dst, int *state)
 
 /*
  * The move of @dst ended: an outcome that it did not get as far as using is
- * void.  If the folio is tried again its source may have been written since,
- * through the very reference that made the move fail.
+ * void, and must not be met by whatever is done with @dst next.  (A move that is
+ * tried again copies again, since arming took the flag out of what is recorded:
+ * the source may have been written, through the very reference that made the
+ * move fail.)
  */
 static inline void foliolift_outcome_drop(struct folio *dst)
 {

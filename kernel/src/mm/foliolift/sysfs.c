@@ -77,14 +77,11 @@ static ssize_t batch_bytes_store(struct kobject *kobj,
 	unsigned long long bytes;
 	char *end;
 
-	/* memparse() would take an empty string, or a sign, for 0. */
-	if (!isdigit(*buf))
-		return -EINVAL;
 	bytes = memparse(buf, &end);
 	/*
-	 * Nor does it tell of an overflow.  So few characters have none that would
-	 * end within the limits: what a large suffix shifts out leaves 0 or more
-	 * than a gigabyte.
+	 * memparse() does not tell of an overflow.  So few characters have none
+	 * that would end within the limits: what a large suffix shifts out leaves
+	 * 0 or more than a gigabyte.
 	 */
 	if (end - buf > 12 || *skip_spaces(end) || bytes < PAGE_SIZE ||
 	    bytes > FOLIOLIFT_MAX_BATCH_BYTES)
@@ -105,7 +102,7 @@ static ssize_t batch_folios_store(struct kobject *kobj,
 				  size_t count)
 {
 	unsigned int folios;
-	int err = kstrtouint(buf, 0, &folios);
+	int err = kstrtouint(buf, 10, &folios);
 
 	if (err)
 		return err;

@@ -79,7 +79,7 @@ static int foliolift_kunit_move(struct folio *dst, struct folio *src)
 
 static int foliolift_kunit_status;	/* what the engine reports of folio 2 */
 
-static int foliolift_kunit_copy_but_2(struct foliolift_batch *batch)
+static int foliolift_kunit_copy_but_2(const struct foliolift_batch *batch)
 {
 	foliolift_cpu_copy(batch);
 	batch->segments[2].status = foliolift_kunit_status;
@@ -89,7 +89,7 @@ static int foliolift_kunit_copy_but_2(struct foliolift_batch *batch)
 }
 
 static void foliolift_kunit_run(struct foliolift_kunit_lists *lists,
-				int (*copy)(struct foliolift_batch *batch))
+				int (*copy)(const struct foliolift_batch *batch))
 {
 	static const struct foliolift_engine engine = {
 		.name = "kunit",

@@ -8,7 +8,7 @@
 
 #include <kunit/test.h>
 
-static int foliolift_kunit_copy(struct foliolift_batch *batch)
+static int foliolift_kunit_copy(const struct foliolift_batch *batch)
 {
 	return -EBUSY;
 }

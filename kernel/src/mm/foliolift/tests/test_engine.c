@@ -116,7 +116,7 @@ static bool test_fails(unsigned int index)
 	       (READ_ONCE(fail_every) && index % READ_ONCE(fail_every) == 0);
 }
 
-static void test_copy_segments(struct foliolift_batch *batch)
+static void test_copy_segments(const struct foliolift_batch *batch)
 {
 	unsigned int i;
 
@@ -135,7 +135,7 @@ static void test_copy_segments(struct foliolift_batch *batch)
 
 struct test_work {
 	struct work_struct work;
-	struct foliolift_batch *batch;
+	const struct foliolift_batch *batch;
 	struct completion done;
 };
 
@@ -149,7 +149,7 @@ static void test_copy_work(struct work_struct *work)
 
 static struct workqueue_struct *test_wq;
 
-static int test_copy(struct foliolift_batch *batch)
+static int test_copy(const struct foliolift_batch *batch)
 {
 	atomic64_inc(&calls);
 	test_raise(&max_segments, batch->nr_segments);
