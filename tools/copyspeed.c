@@ -17,8 +17,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define AREA	(512UL << 20)	/* beyond any last-level cache it will meet */
-#define RUNS	200
+#define AREA (512UL << 20) /* beyond any last-level cache it will meet */
+#define RUNS 200
 
 static unsigned long now_ns(void)
 {
@@ -47,8 +47,7 @@ static int by_value(const void *a, const void *b)
 
 static char *area(int fill)
 {
-	char *p = mmap(NULL, AREA, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *p = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED) {
 		perror("copyspeed: no memory for the areas (1 GB is needed)");
@@ -74,15 +73,14 @@ static void measure(char *dst, const char *src, size_t len)
 		at = (at + step) % folios;
 	}
 	qsort(ns, RUNS, sizeof(*ns), by_value);
-	printf("%zu\t%d\t%lu\t%lu\t%.2f\n", len, RUNS, ns[RUNS / 2],
-	       ns[RUNS * 99 / 100], (double)len / ns[RUNS / 2]);
+	printf("%zu\t%d\t%lu\t%lu\t%.2f\n", len, RUNS, ns[RUNS / 2], ns[RUNS * 99 / 100],
+	       (double)len / ns[RUNS / 2]);
 }
 
 int main(void)
 {
 	static const size_t sizes[] = {
-		4096, 65536, 2UL << 20, 4UL << 20, 8UL << 20, 16UL << 20,
-		32UL << 20,
+		4096, 65536, 2UL << 20, 4UL << 20, 8UL << 20, 16UL << 20, 32UL << 20,
 	};
 	char *src = area(1), *dst = area(2);
 

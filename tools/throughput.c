@@ -35,8 +35,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define KB4	4096UL
-#define MB2	(2UL << 20)
+#define KB4 4096UL
+#define MB2 (2UL << 20)
 #define MAX_NODE 1023
 #define MAX_SIZES 32
 #define MAX_RUNS 1000
@@ -44,11 +44,17 @@
 #define MPOL_MF_MOVE 2
 
 static struct options {
-	unsigned long unit;		/* bytes of a page as counted by --pages */
+	unsigned long unit; /* bytes of a page as counted by --pages */
 	unsigned long pages[MAX_SIZES];
 	int sizes, runs, from, to, pull, both, json, threads;
 	const char *kernel, *engine;
-} opt = { .unit = KB4, .runs = 5, .from = 0, .to = 1, .threads = 1, .kernel = "unknown", .engine = "none" };
+} opt = { .unit = KB4,
+	  .runs = 5,
+	  .from = 0,
+	  .to = 1,
+	  .threads = 1,
+	  .kernel = "unknown",
+	  .engine = "none" };
 
 static void __attribute__((noreturn, format(printf, 1, 2))) fail(const char *fmt, ...)
 {
@@ -79,8 +85,8 @@ static unsigned long number(const char *what, const char *s, unsigned long lo, u
 
 struct area {
 	char *at;
-	unsigned long bytes, count;	/* count: system pages (4 KB) or THPs, as moved */
-	void **page;			/* addresses handed to move_pages */
+	unsigned long bytes, count; /* count: system pages (4 KB) or THPs, as moved */
+	void **page; /* addresses handed to move_pages */
 	int *node, *status;
 };
 
@@ -113,8 +119,9 @@ static void check_contents(const struct area *a, uint64_t seed)
 
 		for (i = 0; i < KB4 / 8; i++, x += 0x100000001b3ULL)
 			if (w[i] != x)
-				fail("MISMATCH in page %lu of %lu at byte %lu: %016llx instead of %016llx.", p,
-				     a->bytes / KB4, i * 8, (unsigned long long)w[i], (unsigned long long)x);
+				fail("MISMATCH in page %lu of %lu at byte %lu: %016llx instead of %016llx.",
+				     p, a->bytes / KB4, i * 8, (unsigned long long)w[i],
+				     (unsigned long long)x);
 	}
 }
 
@@ -133,7 +140,8 @@ static void check_nodes(const struct area *a, int node)
 			fail("asking for the nodes of pages failed: %s.", strerror(errno));
 		for (i = 0; i < n; i++)
 			if (status[i] != node)
-				fail("MISMATCH: page %lu of %lu is on node %d instead of %d.", done + i, all, status[i], node);
+				fail("MISMATCH: page %lu of %lu is on node %d instead of %d.",
+				     done + i, all, status[i], node);
 	}
 }
 
@@ -162,7 +170,8 @@ static void check_huge(const struct area *a, const char *when)
 	unsigned long have = huge_bytes(a), want = opt.unit == MB2 ? a->bytes : 0;
 
 	if (have != want)
-		fail("%s the move %lu of %lu bytes are mapped as huge pages, %lu should be%s.", when, have, a->bytes, want,
+		fail("%s the move %lu of %lu bytes are mapped as huge pages, %lu should be%s.",
+		     when, have, a->bytes, want,
 		     opt.unit == MB2 ? " (too little free memory on the node, or THP is off)" : "");
 }
 
@@ -181,7 +190,8 @@ static void check_room(unsigned long bytes, int node)
 	if (f)
 		fclose(f);
 	if (bytes + (32UL << 20) > kb << 10)
-		fail("%lu MB do not fit on node %d, which has %lu MB free; ask for fewer pages.", bytes >> 20, node, kb >> 10);
+		fail("%lu MB do not fit on node %d, which has %lu MB free; ask for fewer pages.",
+		     bytes >> 20, node, kb >> 10);
 }
 
 static void allocate(struct area *a, unsigned long count, int node)
@@ -191,7 +201,8 @@ static void allocate(struct area *a, unsigned long count, int node)
 
 	a->count = count;
 	a->bytes = count * opt.unit;
-	raw = mmap(NULL, a->bytes + 2 * slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	raw = mmap(NULL, a->bytes + 2 * slack, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (raw == MAP_FAILED)
 		fail("cannot map %lu bytes: %s.", a->bytes, strerror(errno));
 	a->at = (char *)(((unsigned long)raw + slack) & ~(slack - 1));
@@ -231,7 +242,8 @@ static void run_on(int node)
 	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", node);
 	f = fopen(path, "r");
 	if (!f)
-		fail("there is no node %d here; /sys/devices/system/node/online lists those there are.", node);
+		fail("there is no node %d here; /sys/devices/system/node/online lists those there are.",
+		     node);
 	if (!fgets(list, sizeof(list), f))
 		list[0] = 0;
 	fclose(f);
@@ -264,10 +276,12 @@ static double move_to(struct area *a, int node)
 		fail("move_pages failed: %s.", strerror(errno));
 	for (i = 0; i < a->count; i++)
 		if (a->status[i] != node)
-			fail("MISMATCH: page %lu of %lu has status %d (%s) instead of node %d; %ld were not moved.", i, a->count,
-			     a->status[i], a->status[i] < 0 ? strerror(-a->status[i]) : "a node", node, left);
+			fail("MISMATCH: page %lu of %lu has status %d (%s) instead of node %d; %ld were not moved.",
+			     i, a->count, a->status[i],
+			     a->status[i] < 0 ? strerror(-a->status[i]) : "a node", node, left);
 	if (left)
-		fail("MISMATCH: move_pages says that %ld of %lu were not moved, yet every status is the node.", left, a->count);
+		fail("MISMATCH: move_pages says that %ld of %lu were not moved, yet every status is the node.",
+		     left, a->count);
 	return (t1.tv_sec - t0.tv_sec) + (t1.tv_nsec - t0.tv_nsec) * 1e-9;
 }
 
@@ -298,12 +312,12 @@ static void report(int from, int to, unsigned long bytes, const double *gbps)
 	if (opt.json)
 		printf("{\"kernel\":\"%s\",\"engine\":\"%s\",\"threads\":%d,\"direction\":\"%s\",\"from\":%d,\"to\":%d,"
 		       "\"page_size\":%lu,\"pages\":%lu,\"gbps_mean\":%.6f,\"gbps_sd\":%.6f,\"runs\":%d,\"verified\":true}\n",
-		       opt.kernel, opt.engine, opt.threads, opt.pull ? "pull" : "push", from, to, opt.unit, bytes / KB4,
-		       mean, sd, opt.runs);
+		       opt.kernel, opt.engine, opt.threads, opt.pull ? "pull" : "push", from, to,
+		       opt.unit, bytes / KB4, mean, sd, opt.runs);
 	else
 		printf("%s %6lu x %s  node %d -> %d  %8.3f +- %.3f GB/s  (%d runs, every byte checked)\n",
-		       opt.pull ? "pull" : "push", bytes / opt.unit, opt.unit == MB2 ? "2 MB" : "4 KB", from, to, mean, sd,
-		       opt.runs);
+		       opt.pull ? "pull" : "push", bytes / opt.unit,
+		       opt.unit == MB2 ? "2 MB" : "4 KB", from, to, mean, sd, opt.runs);
 	fflush(stdout);
 }
 
@@ -320,7 +334,7 @@ static void measure(unsigned long count)
 	check_room(count * opt.unit, opt.to);
 	allocate(&a, count, opt.from);
 	bytes = a.bytes;
-	for (i = -1; i < opt.runs; i++) {	/* the first round warms up and is not counted */
+	for (i = -1; i < opt.runs; i++) { /* the first round warms up and is not counted */
 		double t;
 
 		run_on(opt.pull ? opt.to : opt.from);
@@ -340,18 +354,27 @@ static void measure(unsigned long count)
 
 static const char *label(const char *what, const char *s)
 {
-	if (!*s || s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")])
+	if (!*s ||
+	    s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")])
 		fail("%s wants letters, digits, '.', '_' and '-', not '%s'.", what, s);
 	return s;
 }
 
 static void parse(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{ "page-size", 1, 0, 's' }, { "pages", 1, 0, 'p' }, { "from", 1, 0, 'f' }, { "to", 1, 0, 't' },
-		{ "runs", 1, 0, 'r' }, { "direction", 1, 0, 'd' }, { "both-directions", 0, 0, 'b' }, { "kernel", 1, 0, 'k' },
-		{ "engine", 1, 0, 'e' }, { "threads", 1, 0, 'n' }, { "json", 0, 0, 'j' }, { "help", 0, 0, 'h' }, { 0 }
-	};
+	static const struct option longs[] = { { "page-size", 1, 0, 's' },
+					       { "pages", 1, 0, 'p' },
+					       { "from", 1, 0, 'f' },
+					       { "to", 1, 0, 't' },
+					       { "runs", 1, 0, 'r' },
+					       { "direction", 1, 0, 'd' },
+					       { "both-directions", 0, 0, 'b' },
+					       { "kernel", 1, 0, 'k' },
+					       { "engine", 1, 0, 'e' },
+					       { "threads", 1, 0, 'n' },
+					       { "json", 0, 0, 'j' },
+					       { "help", 0, 0, 'h' },
+					       { 0 } };
 	char *s;
 	int c;
 
@@ -374,14 +397,30 @@ static void parse(int argc, char **argv)
 				fail("--direction is push or pull, not '%s'.", optarg);
 			opt.pull = optarg[2] == 'l';
 			break;
-		case 'f': opt.from = number("--from", optarg, 0, MAX_NODE - 1); break;
-		case 't': opt.to = number("--to", optarg, 0, MAX_NODE - 1); break;
-		case 'r': opt.runs = number("--runs", optarg, 1, MAX_RUNS); break;
-		case 'n': opt.threads = number("--threads", optarg, 1, 4096); break;
-		case 'k': opt.kernel = label("--kernel", optarg); break;
-		case 'e': opt.engine = label("--engine", optarg); break;
-		case 'b': opt.both = 1; break;
-		case 'j': opt.json = 1; break;
+		case 'f':
+			opt.from = number("--from", optarg, 0, MAX_NODE - 1);
+			break;
+		case 't':
+			opt.to = number("--to", optarg, 0, MAX_NODE - 1);
+			break;
+		case 'r':
+			opt.runs = number("--runs", optarg, 1, MAX_RUNS);
+			break;
+		case 'n':
+			opt.threads = number("--threads", optarg, 1, 4096);
+			break;
+		case 'k':
+			opt.kernel = label("--kernel", optarg);
+			break;
+		case 'e':
+			opt.engine = label("--engine", optarg);
+			break;
+		case 'b':
+			opt.both = 1;
+			break;
+		case 'j':
+			opt.json = 1;
+			break;
 		case 'h':
 			printf("usage: throughput --page-size 4k|2m --pages N[,N...] --from NODE --to NODE [--runs N]\n"
 			       "       [--direction push|pull] [--both-directions] [--kernel NAME] [--engine NAME] [--threads N] [--json]\n");
@@ -403,7 +442,7 @@ int main(int argc, char **argv)
 	int i;
 
 	parse(argc, argv);
-	run_on(opt.to);		/* both nodes must exist before anything is allocated */
+	run_on(opt.to); /* both nodes must exist before anything is allocated */
 	run_on(opt.from);
 	for (i = 0; i < opt.sizes; i++)
 		measure(opt.pages[i]);

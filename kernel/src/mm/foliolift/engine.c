@@ -79,6 +79,7 @@ int foliolift_cpu_copy(const struct foliolift_batch *batch)
  * Return: The engine, or NULL if this batch is to be left to the move step.
  */
 const struct foliolift_engine *foliolift_enter(unsigned long nr_pages, int *idx)
+	__acquires(&foliolift_srcu)
 {
 	*idx = srcu_read_lock(&foliolift_srcu);
 
@@ -96,6 +97,7 @@ const struct foliolift_engine *foliolift_enter(unsigned long nr_pages, int *idx)
  * @idx:	From foliolift_enter().
  */
 void foliolift_exit(int idx)
+	__releases(&foliolift_srcu)
 {
 	srcu_read_unlock(&foliolift_srcu, idx);
 }

@@ -39,6 +39,7 @@ static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
 	foliolift_set_enabled(on);
 	return count;
 }
+
 static struct kobj_attribute enabled_attr = __ATTR_RW(enabled);
 
 static ssize_t engine_show(struct kobject *kobj, struct kobj_attribute *attr,
@@ -52,6 +53,7 @@ static ssize_t engine_store(struct kobject *kobj, struct kobj_attribute *attr,
 {
 	return foliolift_select_engine(buf) ?: count;
 }
+
 static struct kobj_attribute engine_attr = __ATTR_RW(engine);
 
 static ssize_t available_engines_show(struct kobject *kobj,
@@ -59,6 +61,7 @@ static ssize_t available_engines_show(struct kobject *kobj,
 {
 	return foliolift_show_available(buf);
 }
+
 static struct kobj_attribute available_engines_attr =
 	__ATTR_RO(available_engines);
 
@@ -89,6 +92,7 @@ static ssize_t batch_bytes_store(struct kobject *kobj,
 	WRITE_ONCE(foliolift_limit.nr_pages, bytes >> PAGE_SHIFT);
 	return count;
 }
+
 static struct kobj_attribute batch_bytes_attr = __ATTR_RW(batch_bytes);
 
 static ssize_t batch_folios_show(struct kobject *kobj,
@@ -111,6 +115,7 @@ static ssize_t batch_folios_store(struct kobject *kobj,
 	WRITE_ONCE(foliolift_limit.nr_folios, folios);
 	return count;
 }
+
 static struct kobj_attribute batch_folios_attr = __ATTR_RW(batch_folios);
 
 static struct attribute *foliolift_attrs[] = {

@@ -211,6 +211,7 @@ static struct kunit_suite foliolift_batch_suite = {
 	.name = "foliolift-batch",
 	.test_cases = foliolift_batch_cases,
 };
+
 kunit_test_suite(foliolift_batch_suite);
 
 #endif /* CONFIG_FOLIOLIFT_KUNIT_TEST */

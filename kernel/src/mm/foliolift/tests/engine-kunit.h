@@ -138,6 +138,7 @@ static struct kunit_suite foliolift_engine_suite = {
 	.exit = foliolift_kunit_exit,
 	.test_cases = foliolift_engine_cases,
 };
+
 kunit_test_suite(foliolift_engine_suite);
 
 #endif /* CONFIG_FOLIOLIFT_KUNIT_TEST */
