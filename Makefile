@@ -9,7 +9,7 @@ vpath %.c tools tests/guest
 # static programs for the guest
 guest: $(programs)
 
-$(B)/%: %.c $(wildcard tests/guest/*.h tests/guest/lib/*.h) lab/plugin/mark.h
+$(B)/%: %.c $(wildcard tests/guest/*.h tests/guest/lib/*.h) lab/plugin/mark.h tools/options.h
 	@mkdir -p $(B) build/guest/tmp
 	gcc $(CFLAGS) -o build/guest/tmp/$*.$$$$ $< -lm && mv build/guest/tmp/$*.$$$$ $@
 

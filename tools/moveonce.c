@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "../lab/plugin/mark.h"
+#include "options.h"
 
 #define KB4 4096UL
 #define MB2 (2UL << 20)
@@ -43,30 +44,6 @@ static struct options {
 	unsigned long size;	/* bytes of a folio */
 	unsigned long folios, warm_up, repeat, from, to, cpu;
 } opt = { .repeat = 1, .to = 1 };
-
-static void __attribute__((noreturn, format(printf, 1, 2))) fail(const char *fmt, ...)
-{
-	va_list ap;
-
-	fprintf(stderr, "moveonce: ");
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fprintf(stderr, "\n");
-	exit(1);
-}
-
-static unsigned long number(const char *what, const char *s, unsigned long lo, unsigned long hi)
-{
-	char *end;
-	unsigned long v;
-
-	errno = 0;
-	v = strtoul(s, &end, 10);
-	if (errno || end == s || *end || *s == '-' || v < lo || v > hi)
-		fail("--%s wants a number from %lu to %lu, not '%s'.", what, lo, hi, s);
-	return v;
-}
 
 /* ---- the memory and its contents ------------------------------------------------------------ */
 
@@ -235,22 +212,22 @@ int main(int argc, char **argv)
 				fail("unknown page size '%s'; known are 4k and 2m.", optarg);
 			break;
 		case 'n':
-			opt.folios = number("folios", optarg, 1, 1UL << 24);
+			opt.folios = number("--folios", optarg, 1, 1UL << 24);
 			break;
 		case 'w':
-			opt.warm_up = number("warm-up", optarg, 0, 10000);
+			opt.warm_up = number("--warm-up", optarg, 0, 10000);
 			break;
 		case 'r':
-			opt.repeat = number("repeat", optarg, 1, 10000);
+			opt.repeat = number("--repeat", optarg, 1, 10000);
 			break;
 		case 'f':
-			opt.from = number("from", optarg, 0, 63);
+			opt.from = number("--from", optarg, 0, 63);
 			break;
 		case 't':
-			opt.to = number("to", optarg, 0, 63);
+			opt.to = number("--to", optarg, 0, 63);
 			break;
 		case 'c':
-			opt.cpu = number("cpu", optarg, 0, CPU_SETSIZE - 1);
+			opt.cpu = number("--cpu", optarg, 0, CPU_SETSIZE - 1);
 			break;
 		default:
 			fail("its first lines tell its options.");

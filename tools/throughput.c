@@ -35,6 +35,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "options.h"
+
 #define KB4 4096UL
 #define MB2 (2UL << 20)
 #define MAX_NODE 1023
@@ -55,31 +57,6 @@ static struct options {
 	  .threads = 1,
 	  .kernel = "unknown",
 	  .engine = "none" };
-
-static void __attribute__((noreturn, format(printf, 1, 2))) fail(const char *fmt, ...)
-{
-	va_list ap;
-
-	fprintf(stderr, "throughput: ");
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fprintf(stderr, "\n");
-	exit(1);
-}
-
-/* A whole number from lo to hi, or the program ends before anything is moved. */
-static unsigned long number(const char *what, const char *s, unsigned long lo, unsigned long hi)
-{
-	char *end;
-	unsigned long v;
-
-	errno = 0;
-	v = strtoul(s, &end, 10);
-	if (errno || end == s || *end || *s == '-' || v < lo || v > hi)
-		fail("%s wants a number from %lu to %lu, not '%s'.", what, lo, hi, s);
-	return v;
-}
 
 /* ---- the memory */
 

@@ -216,7 +216,7 @@ static void test(void)
 	lift_set("test");
 	tester_put("delay_us", "1000");
 	start(movers, 3);
-	disturb(rounds(300), 3);
+	disturb(rounds(200), 3);
 	finish("engines come and go", movers, 3);
 
 	tester_load();

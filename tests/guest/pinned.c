@@ -295,8 +295,8 @@ static void test(void)
 	for (i = 0; i < 4; i++)
 		try_held(&kinds[i]);
 	for (i = 0; i < 4; i++) {
-		try_race("vmsplice", &kinds[i], splicer, rounds(40));
-		try_race("io_uring", &kinds[i], reader, rounds(40));
+		try_race("vmsplice", &kinds[i], splicer, rounds(16));
+		try_race("io_uring", &kinds[i], reader, rounds(16));
 	}
 	lift_set(NULL);
 }
