@@ -259,7 +259,7 @@ static double move_to(struct area *a, int node)
 	if (left)
 		fail("MISMATCH: move_pages says that %ld of %lu were not moved, yet every status is the node.",
 		     left, a->count);
-	return (t1.tv_sec - t0.tv_sec) + (t1.tv_nsec - t0.tv_nsec) * 1e-9;
+	return (t1.tv_sec - t0.tv_sec) + (t1.tv_nsec - t0.tv_nsec) / 1e9;
 }
 
 /* The same with everything else checked too: what is measured goes through here. */

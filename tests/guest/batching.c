@@ -45,7 +45,8 @@ static void by_folios(int folios, const char *bytes, size_t n, long long calls, 
 	put(LIFT "batch_folios", "%d", folios);
 	b = batches_of(0, n);
 	is(b.calls, calls, "%zu pages, batch_folios %d, batch_bytes %s: batches", n, folios, bytes);
-	is(b.segments, segments, "%zu pages, batch_folios %d, batch_bytes %s: folios in the largest", n, folios, bytes);
+	is(b.segments, segments,
+	   "%zu pages, batch_folios %d, batch_bytes %s: folios in the largest", n, folios, bytes);
 	put(LIFT "batch_folios", "512");
 }
 
@@ -67,13 +68,13 @@ static void test(void)
 	by_bytes("4M", 8, 4, 2);
 	by_bytes("2M", 8, 8, 1);
 	by_bytes("4096", 3, 3, 1);
-	by_bytes("5M", 7, 3, 3);	/* full is what has reached it */
+	by_bytes("5M", 7, 3, 3); /* full is what has reached it */
 
 	by_folios(10, "8M", 100, 10, 10);
 	by_folios(1, "8M", 30, 30, 1);
 	by_folios(512, "8M", 1300, 3, 512);
 	by_folios(512, "64K", 100, 7, 16);
-	by_folios(16384, "64M", 2500, 3, 1024);	/* one batch; an engine gets 1024 at most */
+	by_folios(16384, "64M", 2500, 3, 1024); /* one batch; an engine gets 1024 at most */
 	by_folios(512, "8M", 1, 1, 1);
 
 	/* a single page is no batch for the cpu engine, which gains nothing */
@@ -94,7 +95,8 @@ static void test(void)
 	move(small, 100 * PAGE, PAGE, 1);
 	move(thps, 4 * HUGE, HUGE, 1);
 	is(tester_get("calls"), 0, "off, the selected engine is not called");
-	is(check(small, 2500 * PAGE, 1) + check(thps, 8 * HUGE, 2), 0, "no page differs after all that");
+	is(check(small, 2500 * PAGE, 1) + check(thps, 8 * HUGE, 2), 0,
+	   "no page differs after all that");
 	lift_set(NULL);
 }
 

@@ -37,7 +37,9 @@ static void test_single(void)
 
 static void test_thp(void)
 {
-	struct area a = { .what = "THP", .len = 6 * HUGE, .step = HUGE, .huge = 1, .copied = 6 * 512 };
+	struct area a = {
+		.what = "THP", .len = 6 * HUGE, .step = HUGE, .huge = 1, .copied = 6 * 512
+	};
 
 	a.p = anon_on_0(a.len, 1);
 	area_fill(&a);
@@ -74,13 +76,15 @@ static void test_mixed(void)
 		for (i = 0; i < n; i++)
 			nodes[i] = node;
 		before = lift_counts();
-		is(syscall(SYS_move_pages, 0, n, pages, nodes, status, MPOL_MF_MOVE), 0, "mixed: move_pages to node %d", node);
+		is(syscall(SYS_move_pages, 0, n, pages, nodes, status, MPOL_MF_MOVE), 0,
+		   "mixed: move_pages to node %d", node);
 		c = lift_since(before);
 		is(on_node(p, len, node), len / PAGE, "mixed: all pages are on node %d", node);
 		is(check(p, len, seed), 0, "mixed: no page differs");
 		is(huge_mapped(p, len), PAIRS, "mixed: still half are THPs");
 		if (lift_present())
-			is(c.pages, lift_engine() ? (long long)(len / PAGE) : 0, "mixed: pages that the engine copied");
+			is(c.pages, lift_engine() ? (long long)(len / PAGE) : 0,
+			   "mixed: pages that the engine copied");
 	}
 	munmap(p, len);
 }
@@ -100,7 +104,7 @@ static void test_mthp(void)
 	a.p = anon_on_0(a.len, 1);
 	area_fill(&a);
 	alloc_on(-1);
-	madvise(a.p, a.len, MADV_NOHUGEPAGE);	/* so that khugepaged leaves them alone */
+	madvise(a.p, a.len, MADV_NOHUGEPAGE); /* so that khugepaged leaves them alone */
 	put("/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/enabled", "inherit");
 	put(enabled, "never");
 	for (i = 0; i < a.len; i += a.step)

@@ -7,7 +7,7 @@
  */
 #include "lib/disk.h"
 
-#define LEN	(400 * PAGE)
+#define LEN (400 * PAGE)
 
 static char path[96];
 
@@ -44,14 +44,15 @@ static void test_written(struct area *a)
 	alloc_on(-1);
 	a->fd = open_file(O_RDONLY);
 	a->p = map_at(LEN, PAGE, MAP_SHARED, fd);
-	check(a->p, LEN, a->seed);	/* maps it */
+	check(a->p, LEN, a->seed); /* maps it */
 	is(on_node(a->p, LEN, 0), LEN / PAGE, "%s: all pages begin on node 0", a->what);
 	a->copied = 0;
 	before = lift_counts();
 	area_move(a, 1);
 	if (lift_engine())
-		is(lift_since(before).callback, LEN / PAGE, "%s: folios with buffers left to their callback", a->what);
-	area_fill(a);			/* dirty through the mapping now */
+		is(lift_since(before).callback, LEN / PAGE,
+		   "%s: folios with buffers left to their callback", a->what);
+	area_fill(a); /* dirty through the mapping now */
 	area_move(a, 0);
 	area_fill(a);
 	if (fsync(fd))
@@ -103,7 +104,8 @@ static void test_mbind(const char *what)
 	}
 	for (i = 0; i < (int)rounds(10); i++) {
 		mask = 1ul << (i & 1);
-		if (syscall(SYS_mbind, p, len, MPOL_BIND, &mask, 64ul, MPOL_MF_MOVE) && errno != EIO)
+		if (syscall(SYS_mbind, p, len, MPOL_BIND, &mask, 64ul, MPOL_MF_MOVE) &&
+		    errno != EIO)
 			break;
 	}
 	is(i, rounds(10), "%s: mbind moves a file while it is written", what);

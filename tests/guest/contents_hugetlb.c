@@ -21,9 +21,12 @@ static void pools(int on_0, int on_1, int overcommit)
 
 static void pools_are(const char *what, int total)
 {
-	is(get(POOL(0, "nr_hugepages")) + get(POOL(1, "nr_hugepages")), total, "%s: pages of the pools", what);
-	is(get(POOL(0, "free_hugepages")) + get(POOL(1, "free_hugepages")), total, "%s: all free again", what);
-	is(get(POOL(0, "surplus_hugepages")) + get(POOL(1, "surplus_hugepages")), 0, "%s: none is surplus", what);
+	is(get(POOL(0, "nr_hugepages")) + get(POOL(1, "nr_hugepages")), total,
+	   "%s: pages of the pools", what);
+	is(get(POOL(0, "free_hugepages")) + get(POOL(1, "free_hugepages")), total,
+	   "%s: all free again", what);
+	is(get(POOL(0, "surplus_hugepages")) + get(POOL(1, "surplus_hugepages")), 0,
+	   "%s: none is surplus", what);
 }
 
 static void try(const char *what, int flags, size_t len, int times, int anywhere)
@@ -101,12 +104,15 @@ static void test_in_company(void)
 		is(syscall(SYS_move_pages, 0, (long)n, pages, nodes, status, MPOL_MF_MOVE), 0,
 		   "in company: move_pages to node %d", node);
 		c = lift_since(before);
-		is(on_node(tlb, HUGES * HUGE, node) + on_node(thp, HUGES * HUGE, node) + on_node(small, SMALL * PAGE, node),
+		is(on_node(tlb, HUGES * HUGE, node) + on_node(thp, HUGES * HUGE, node) +
+			   on_node(small, SMALL * PAGE, node),
 		   2 * HUGES * 512 + SMALL, "in company: all are on node %d", node);
-		is(check(tlb, HUGES * HUGE, seed) + check(thp, HUGES * HUGE, seed + 1) + check(small, SMALL * PAGE, seed + 2),
+		is(check(tlb, HUGES * HUGE, seed) + check(thp, HUGES * HUGE, seed + 1) +
+			   check(small, SMALL * PAGE, seed + 2),
 		   0, "in company: no page differs");
 		if (lift_engine())
-			is(c.pages, HUGES * 512 + SMALL, "in company: the engine copied all but the hugetlb pages");
+			is(c.pages, HUGES * 512 + SMALL,
+			   "in company: the engine copied all but the hugetlb pages");
 	}
 	munmap(tlb, HUGES * HUGE);
 	munmap(thp, HUGES * HUGE);

@@ -15,7 +15,11 @@ static int count_flag(char *p, size_t len, size_t step, int flag)
 
 static void try_locked(const char *what, size_t len, int huge)
 {
-	struct area a = { .what = what, .len = len, .step = huge ? HUGE : PAGE, .huge = huge, .copied = len / PAGE };
+	struct area a = { .what = what,
+			  .len = len,
+			  .step = huge ? HUGE : PAGE,
+			  .huge = huge,
+			  .copied = len / PAGE };
 	long long locked = vmstat("nr_mlock");
 	int n = len / a.step;
 
@@ -41,7 +45,7 @@ static void try_locked(const char *what, size_t len, int huge)
 
 /* ----- fork ----- */
 
-/* The child answers to each byte it gets: how many pages differ from the pattern (of which it changed the first half). */
+/* The child answers to each byte: how many pages differ from the pattern (it changed the first half). */
 static void child(int in, int out, char *p, size_t len, uint64_t seed)
 {
 	char c;
@@ -51,7 +55,9 @@ static void child(int in, int out, char *p, size_t len, uint64_t seed)
 
 		if (c == 'w')
 			fill(p, len / 2, ~seed);
-		bad = c == 'r' ? check(p, len, seed) : check(p, len / 2, ~seed) + check_from(p + len / 2, len / 2, seed, len / 2 / PAGE);
+		bad = c == 'r' ? check(p, len, seed) :
+				 check(p, len / 2, ~seed) +
+					 check_from(p + len / 2, len / 2, seed, len / 2 / PAGE);
 		if (write(out, &bad, 4) != 4)
 			_exit(1);
 	}
@@ -70,7 +76,11 @@ static int ask(int out, int in, char c)
 static void try_forked(const char *what, size_t len, int huge)
 {
 	struct area a = {
-		.what = what, .len = len, .step = huge ? HUGE : PAGE, .huge = huge, .copied = len / PAGE,
+		.what = what,
+		.len = len,
+		.step = huge ? HUGE : PAGE,
+		.huge = huge,
+		.copied = len / PAGE,
 		.flags = MPOL_MF_MOVE_ALL,
 	};
 	int to[2], from[2], node, refused = 0, *status = calloc(len / a.step, sizeof(*status));
@@ -99,7 +109,8 @@ static void try_forked(const char *what, size_t len, int huge)
 	is(refused, len / a.step, "%s: MPOL_MF_MOVE leaves them where they are", what);
 	for (node = 1; node >= 0; node--) {
 		area_move(&a, node);
-		is(on_node_of(pid, a.p, len, node), len / PAGE, "%s: they moved for the child too", what);
+		is(on_node_of(pid, a.p, len, node), len / PAGE, "%s: they moved for the child too",
+		   what);
 		is(ask(to[1], from[0], 'r'), 0, "%s: no page of the child differs", what);
 	}
 	/* the child changes half: its copies stay its own, and the rest stays shared */
@@ -107,7 +118,8 @@ static void try_forked(const char *what, size_t len, int huge)
 	a.copied = -1;
 	a.huge = 0;
 	area_move(&a, 1);
-	is(ask(to[1], from[0], 'c'), 0, "%s: the child has what it wrote, the rest as before", what);
+	is(ask(to[1], from[0], 'c'), 0, "%s: the child has what it wrote, the rest as before",
+	   what);
 	close(to[1]);
 	waitpid(pid, NULL, 0);
 	is(check(a.p, len, a.seed), 0, "%s: the parent has what it had", what);
@@ -120,7 +132,11 @@ static void try_forked(const char *what, size_t len, int huge)
 
 static void test_ksm(void)
 {
-	struct area a = { .what = "KSM", .len = 200 * PAGE, .step = PAGE, .copied = 200, .flags = MPOL_MF_MOVE_ALL };
+	struct area a = { .what = "KSM",
+			  .len = 200 * PAGE,
+			  .step = PAGE,
+			  .copied = 200,
+			  .flags = MPOL_MF_MOVE_ALL };
 	char *twin;
 	int i;
 
@@ -153,7 +169,8 @@ static void test_ksm(void)
 		is(count_flag(twin, a.len, PAGE, KPF_KSM), 200, "KSM: they are still merged");
 	}
 	put("/sys/kernel/mm/ksm/run", "2");
-	is(check(a.p, a.len, a.seed) + check(twin, a.len, a.seed), 0, "KSM: no page differs when separated again");
+	is(check(a.p, a.len, a.seed) + check(twin, a.len, a.seed), 0,
+	   "KSM: no page differs when separated again");
 	put("/sys/kernel/mm/ksm/run", "0");
 	munmap(a.p, a.len);
 	munmap(twin, a.len);

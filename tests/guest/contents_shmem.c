@@ -5,7 +5,12 @@
 static void try(const char *what, int fd, size_t len, int huge, int twice)
 {
 	struct area a = {
-		.what = what, .len = len, .step = huge ? HUGE : PAGE, .huge = huge, .copied = len / PAGE, .fd = fd,
+		.what = what,
+		.len = len,
+		.step = huge ? HUGE : PAGE,
+		.huge = huge,
+		.copied = len / PAGE,
+		.fd = fd,
 	};
 	char *second = NULL;
 

@@ -5,8 +5,8 @@
  */
 #include "lib/mem.h"
 
-#define TRACING	"/sys/kernel/tracing/"
-#define PROBE	"events/kprobes/foliolift_copies/enable"
+#define TRACING "/sys/kernel/tracing/"
+#define PROBE "events/kprobes/foliolift_copies/enable"
 
 static long long copies(void)
 {
@@ -15,14 +15,16 @@ static long long copies(void)
 	FILE *f = fopen(TRACING "kprobe_profile", "re");
 
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, " %63s %lld", name, &hits) == 2 && !strcmp(name, "foliolift_copies"))
+		if (sscanf(line, " %63s %lld", name, &hits) == 2 &&
+		    !strcmp(name, "foliolift_copies"))
 			found = hits;
 	if (f)
 		fclose(f);
 	return found;
 }
 
-static void moves(const char *engine, const char *what, char *p, size_t len, size_t step, size_t want)
+static void moves(const char *engine, const char *what, char *p, size_t len, size_t step,
+		  size_t want)
 {
 	long long before;
 	int node;
@@ -53,8 +55,9 @@ static void all(const char *engine)
 	moves(engine, "THPs", thps, h * HUGE, HUGE, h);
 	moves(engine, "pages of a file", file, n * PAGE, PAGE, n);
 	moves(engine, "single pages", small, PAGE, PAGE, 1);
-	is(check(small, n * PAGE, seed) + check(thps, h * HUGE, seed + 1) + check(file, n * PAGE, seed + 2), 0,
-	   "%s: no page differs", engine);
+	is(check(small, n * PAGE, seed) + check(thps, h * HUGE, seed + 1) +
+		   check(file, n * PAGE, seed + 2),
+	   0, "%s: no page differs", engine);
 	munmap(small, n * PAGE);
 	munmap(thps, h * HUGE);
 	munmap(file, n * PAGE);

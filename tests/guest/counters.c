@@ -195,7 +195,9 @@ static void with_mbind(struct result *r)
 	unsigned long mask = 2;
 
 	r->c = migration_counts();
-	r->rc = syscall(SYS_mbind, p, len, MPOL_BIND, &mask, 64ul, MPOL_MF_MOVE | MPOL_MF_STRICT) ? -errno : 0;
+	r->rc = syscall(SYS_mbind, p, len, MPOL_BIND, &mask, 64ul, MPOL_MF_MOVE | MPOL_MF_STRICT) ?
+			-errno :
+			0;
 	r->c = migration_since(r->c);
 	if (check(p, len, seed) || on_node(p, len, 1) != 300)
 		fatal("no page differs");
@@ -232,7 +234,8 @@ static void with_migrate_pages(struct result *r)
 	if (on_node_of(pid, p, len, 1) != 256 || on_node_of(pid, q, thp, 1) != 1024)
 		fatal("migrate_pages moves a process");
 	/* the process has some pages beside those: stack, heap, what the loader wrote */
-	r->c.success = r->c.success >= 256 + 1024 && r->c.success < 256 + 1024 + 200 ? 256 + 1024 : r->c.success;
+	r->c.success = r->c.success >= 256 + 1024 && r->c.success < 256 + 1024 + 200 ? 256 + 1024 :
+										       r->c.success;
 	if (write(fds[1], "x", 1) != 1)
 		fatal("a pipe can be written");
 	waitpid(pid, &fds[0], 0);
@@ -289,8 +292,9 @@ static int same(const struct result *a, const struct result *b)
 static void tell(const char *head, const char *name, const struct result *r)
 {
 	diag("%s %s returned %ld pgmigrate_success %lld pgmigrate_fail %lld thp_migration_success %lld"
-	     " thp_migration_fail %lld thp_migration_split %lld", head, name, r->rc, r->c.success, r->c.fail,
-	     r->c.thp_success, r->c.thp_fail, r->c.thp_split);
+	     " thp_migration_fail %lld thp_migration_split %lld",
+	     head, name, r->rc, r->c.success, r->c.fail, r->c.thp_success, r->c.thp_fail,
+	     r->c.thp_split);
 }
 
 static void test(void)
@@ -312,7 +316,8 @@ static void test(void)
 		lift_set(engines[e]);
 		run_all(on);
 		for (i = 0; i < JOBS; i++) {
-			if (ok(same(&off[i], &on[i]), "engine %s: %s counts as with foliolift off", engines[e], jobs[i].name))
+			if (ok(same(&off[i], &on[i]), "engine %s: %s counts as with foliolift off",
+			       engines[e], jobs[i].name))
 				continue;
 			tell("off:", jobs[i].name, &off[i]);
 			tell("on: ", jobs[i].name, &on[i]);

@@ -7,12 +7,12 @@
  */
 #include "lib/mem.h"
 
-#define SMALL	24
-#define THPS	4
+#define SMALL 24
+#define THPS 4
 
 static char *small, *thps;
 static uint64_t seed;
-static int here;		/* node they are on */
+static int here; /* node they are on */
 
 /* What one move must have done. */
 struct expect {
@@ -62,7 +62,7 @@ static int moved_as(const struct expect *e, int huge)
 	good &= same("poisoned", c.poisoned, e->poisoned);
 	good &= same("fallback_refs", c.refs, 0);
 	good &= same("fallback_callback", c.callback, 0);
-	if (e->rc) {	/* the rest follows, for the next move */
+	if (e->rc) { /* the rest follows, for the next move */
 		tester_put("fail_segment", "-1");
 		if (move(p, len, step, here))
 			fatal("what was left can be moved later");
@@ -109,13 +109,16 @@ static void found_poison(int huge)
 {
 	int n = huge ? THPS : SMALL;
 	struct expect later = { .batches = 2, .copied = n, .failed = 1, .poisoned = 1 };
-	struct expect always = { .rc = 1, .batches = 2, .copied = n - 1, .failed = 2, .poisoned = 2 };
+	struct expect always = {
+		.rc = 1, .batches = 2, .copied = n - 1, .failed = 2, .poisoned = 2
+	};
 
 	tester_put("fail_errno", "%d", EHWPOISON);
 	tester_put("fail_segment", "%d", n - 1);
 	ok(moved_as(&later, huge), "%s: poison that is gone at the second attempt", kind(huge));
 	tester_put("fail_segment", "0");
-	ok(moved_as(&always, huge), "%s: poison that stays is tried twice, and fails alone", kind(huge));
+	ok(moved_as(&always, huge), "%s: poison that stays is tried twice, and fails alone",
+	   kind(huge));
 	tester_reset();
 }
 
@@ -125,7 +128,9 @@ static void several(int huge)
 
 	for (m = 1; m <= 5; m++) {
 		int fails = (n + m - 1) / m;
-		struct expect e = { .batches = 1, .copied = n - fails, .failed = fails, .fell_failed = fails };
+		struct expect e = {
+			.batches = 1, .copied = n - fails, .failed = fails, .fell_failed = fails
+		};
 
 		tester_put("fail_every", "%d", m);
 		bad += !moved_as(&e, huge);
@@ -200,10 +205,14 @@ static void anything(void)
 		tester_put("delay_us", "%d", (int)(rnd() % 3000));
 		put(LIFT "batch_bytes", "%llu", 4096ull << rnd() % 13);
 		m = migration_counts();
-		bad += !same("move_pages", syscall(SYS_move_pages, 0, (long)n, pages, nodes, status, MPOL_MF_MOVE), 0);
+		bad += !same(
+			"move_pages",
+			syscall(SYS_move_pages, 0, (long)n, pages, nodes, status, MPOL_MF_MOVE), 0);
 		m = migration_since(m);
-		bad += !same("pages there", on_node(p, N * PAGE, node) + on_node(q, H * HUGE, node), N + H * 512);
-		bad += !same("pages that differ", check(p, N * PAGE, seed) + check(q, H * HUGE, seed + 1), 0);
+		bad += !same("pages there", on_node(p, N * PAGE, node) + on_node(q, H * HUGE, node),
+			     N + H * 512);
+		bad += !same("pages that differ",
+			     check(p, N * PAGE, seed) + check(q, H * HUGE, seed + 1), 0);
 		bad += !same("pgmigrate_success", m.success, N + H * 512);
 		bad += !same("pgmigrate_fail", m.fail, 0);
 		seed++;
@@ -237,7 +246,8 @@ static void test(void)
 			struct expect e = { .batches = 1, .copied = huge ? THPS : SMALL };
 
 			tester_put("async", "%d", async);
-			ok(moved_as(&e, huge), "%s: nothing fails, %s", kind(huge), async ? "in a workqueue" : "at once");
+			ok(moved_as(&e, huge), "%s: nothing fails, %s", kind(huge),
+			   async ? "in a workqueue" : "at once");
 		}
 	}
 	anything();

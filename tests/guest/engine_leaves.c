@@ -50,7 +50,9 @@ static void start(struct mover *m, int n)
 
 	stop = 0;
 	for (i = 0; i < n; i++) {
-		m[i] = (struct mover){ .cpu = i % nr_cpus(), .huge = i == 1, .len = i == 1 ? 5 * HUGE : 300 * PAGE };
+		m[i] = (struct mover){ .cpu = i % nr_cpus(),
+				       .huge = i == 1,
+				       .len = i == 1 ? 5 * HUGE : 300 * PAGE };
 		m[i].p = map_anon(m[i].len, m[i].huge);
 		if (pthread_create(&m[i].thread, NULL, mover, &m[i]))
 			fatal("a thread can be had");
@@ -81,7 +83,8 @@ static void in_use(void)
 
 	lift_set("test");
 	err = tester_unload();
-	if (!ok(err == EAGAIN || err == EBUSY, "the module of the selected engine cannot be removed"))
+	if (!ok(err == EAGAIN || err == EBUSY,
+		"the module of the selected engine cannot be removed"))
 		diag("errno %d", err);
 	ok(choice_is(LIFT "engine", "test"), "and the engine stays selected");
 	is(write_file(LIFT "engine", "cpu"), 0, "another can be selected");
@@ -182,7 +185,7 @@ static void disturb(unsigned int cycles, int movers)
 			err = tester_unload();
 			unloads += !err;
 			odd += err && err != EAGAIN && err != EBUSY && err != ENOENT;
-			if (err || rnd() % 4) {	/* mostly back at once */
+			if (err || rnd() % 4) { /* mostly back at once */
 				fd = open(TESTER_MODULE, O_RDONLY | O_CLOEXEC);
 				loads += !syscall(SYS_finit_module, fd, "", 0);
 				close(fd);

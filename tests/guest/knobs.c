@@ -9,7 +9,8 @@ static void takes(const char *file, const char *text, const char *shown)
 
 	snprintf(path, sizeof(path), LIFT "%s", file);
 	is(write_file(path, text), 0, "%s takes '%s'", file, text);
-	if (!ok(!strcmp(read_file(path, buf, sizeof(buf)), shown), "%s shows '%s' then", file, shown))
+	if (!ok(!strcmp(read_file(path, buf, sizeof(buf)), shown), "%s shows '%s' then", file,
+		shown))
 		diag("it shows '%s'", buf);
 }
 
@@ -26,12 +27,23 @@ static void refuses(const char *file, const char *text, int err)
 
 static void test(void)
 {
-	static const char *const never[] = { "0", "-1", "1T", "junk", "4095", "1.5", "8M junk", "0x", "257M", "", " ", "99999999999999999999" };
-	static const char *const no_number[] = { "0", "-1", "1T", "junk", "1.5", "10 10", "16385", "", " " };
+	static const char *const never[] = { "0",    "-1",  "1T",      "junk",
+					     "4095", "1.5", "8M junk", "0x",
+					     "257M", "",    " ",       "99999999999999999999" };
+	static const char *const no_number[] = { "0",	  "-1",	   "1T", "junk", "1.5",
+						 "10 10", "16385", "",	 " " };
 	static const char *const counters[] = {
-		"stats/fallback_refs", "stats/fallback_callback", "stats/fallback_failed", "stats/fallback_declined",
-		"stats/fallback_nomem", "stats/poisoned", "engines/cpu/batches", "engines/cpu/folios", "engines/cpu/pages",
-		"engines/cpu/failed_folios", "engines/cpu/declined_batches",
+		"stats/fallback_refs",
+		"stats/fallback_callback",
+		"stats/fallback_failed",
+		"stats/fallback_declined",
+		"stats/fallback_nomem",
+		"stats/poisoned",
+		"engines/cpu/batches",
+		"engines/cpu/folios",
+		"engines/cpu/pages",
+		"engines/cpu/failed_folios",
+		"engines/cpu/declined_batches",
 	};
 	char path[96], buf[64];
 	size_t i;
@@ -52,10 +64,10 @@ static void test(void)
 	takes("batch_bytes", "64K", "65536");
 	takes("batch_bytes", "16M\n", "16777216");
 	takes("batch_bytes", "256M", "268435456");
-	takes("batch_bytes", "5000", "4096");	/* whole pages */
+	takes("batch_bytes", "5000", "4096"); /* whole pages */
 	takes("batch_bytes", "8M", "8388608");
 	for (i = 0; i < sizeof(never) / sizeof(*never); i++)
-		if (*never[i])	/* an empty write(2) writes nothing */
+		if (*never[i]) /* an empty write(2) writes nothing */
 			refuses("batch_bytes", never[i], EINVAL);
 	refuses("batch_bytes", "\n", EINVAL);
 

@@ -10,8 +10,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define FILES	3
-#define LEN	(3 * MB)
+#define FILES 3
+#define LEN (3 * MB)
 
 static struct disk disk;
 static atomic_int stop;
@@ -51,7 +51,8 @@ static void name_of(char *buf, size_t size, int i)
 
 static int write_one(int i, uint64_t seed, int direct)
 {
-	char name[96], *buf = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char name[96],
+		*buf = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int fd, err = 0;
 
 	name_of(name, sizeof(name), i);
@@ -92,7 +93,8 @@ static void test(void)
 	disk_format(&disk, "ext4");
 	for (i = 0; i < (int)(16 * MB / PAGE); i++)
 		(void)((volatile char *)lower)[i * PAGE];
-	if (pthread_create(&threads[0], NULL, compact, NULL) || pthread_create(&threads[1], NULL, mover, lower))
+	if (pthread_create(&threads[0], NULL, compact, NULL) ||
+	    pthread_create(&threads[1], NULL, mover, lower))
 		fatal("threads can be had");
 	on_cpu(0);
 	for (round = 0; round < rounds(8); round++) {
@@ -108,7 +110,8 @@ static void test(void)
 	atomic_store(&stop, 1);
 	for (i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-	diag("%lu compactions, %lu times the lower file moved", atomic_load(&compactions), atomic_load(&moves));
+	diag("%lu compactions, %lu times the lower file moved", atomic_load(&compactions),
+	     atomic_load(&moves));
 	is(errors, 0, "every write works");
 	is(bad, 0, "no page differs");
 	ok(atomic_load(&compactions) && atomic_load(&moves), "compaction and moves went on");

@@ -40,7 +40,7 @@ static long long on_node_charged(const char *kind, int node)
 	return bytes;
 }
 
-#define SLACK	(16 * (long long)PAGE)	/* other pages of this process */
+#define SLACK (16 * (long long)PAGE) /* other pages of this process */
 
 /* The statistics may lag by some seconds. */
 static void settles(const char *what, const char *kind, int node, long long want)
@@ -79,14 +79,15 @@ static void try(const char *what, int huge, int shared)
 	settles(what, kind, 0, len);
 	settles(what, kind, 1, 0);
 	before = current();
-	ok(before - base >= (long long)len - 64 * (long long)PAGE, "%s: the group pays for them", what);
+	ok(before - base >= (long long)len - 64 * (long long)PAGE, "%s: the group pays for them",
+	   what);
 	for (node = 1; node >= 0; node--) {
 		is(move(p, len, step, node), 0, "%s: move_pages to node %d", what, node);
 		settles(what, kind, node, len);
 		settles(what, kind, !node, 0);
 		after = current();
 		/* charges are taken in advance, 64 pages a CPU */
-		if (!ok(after - before <= 256 * (long long)PAGE && before - after <= 256 * (long long)PAGE,
+		if (!ok(llabs(after - before) <= 256 * (long long)PAGE,
 			"%s: the group pays for no more and no less", what))
 			diag("%lld before, %lld after", before, after);
 	}

@@ -80,7 +80,9 @@ static void test(void)
 		return;
 	}
 	for (i = 0; i < 3; i++) {
-		m[i] = (struct mover){ .cpu = i, .huge = i == 1, .len = i == 1 ? 8 * HUGE : 700 * PAGE };
+		m[i] = (struct mover){ .cpu = i,
+				       .huge = i == 1,
+				       .len = i == 1 ? 8 * HUGE : 700 * PAGE };
 		m[i].p = map_anon(m[i].len, m[i].huge);
 		if (pthread_create(&m[i].thread, NULL, mover, &m[i]))
 			fatal("a thread can be had");
@@ -107,7 +109,8 @@ static void test(void)
 		moves += m[i].moves;
 		bad += m[i].bad;
 	}
-	diag("%d blocks went offline, %d could not, while memory moved %lu times", gone, kept, moves);
+	diag("%d blocks went offline, %d could not, while memory moved %lu times", gone, kept,
+	     moves);
 	is(bad, 0, "no page differs");
 	is(odd, 0, "offlining fails with EBUSY, EAGAIN, EINVAL or not at all");
 	is(back, 0, "every block comes back");

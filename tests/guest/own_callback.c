@@ -21,8 +21,9 @@ static int aio_once(aio_context_t ctx, int file, char *buf, uint64_t seed, size_
 	struct io_event event;
 
 	memset(buf, 0, PAGE);
-	return syscall(SYS_io_submit, ctx, 1, &list) == 1 && syscall(SYS_io_getevents, ctx, 1, 1, &event, NULL) == 1 &&
-	       event.data == index && event.res == (long)PAGE && check_page(buf, seed, index) < 0;
+	return syscall(SYS_io_submit, ctx, 1, &list) == 1 &&
+	       syscall(SYS_io_getevents, ctx, 1, 1, &event, NULL) == 1 && event.data == index &&
+	       event.res == (long)PAGE && check_page(buf, seed, index) < 0;
 }
 
 static void test_aio(void)
@@ -49,7 +50,7 @@ static void test_aio(void)
 	if (write(file, p, N * PAGE) != (ssize_t)(N * PAGE))
 		fatal("a file can be written");
 	alloc_on(-1);
-	ring = (char *)ctx;	/* that is its address */
+	ring = (char *)ctx; /* that is its address */
 	ok(aio_once(ctx, file, buf, seed, 1), "AIO works");
 	/* the ring in the middle of a batch of ordinary pages; its first page is the one in use */
 	for (i = 0; i < N; i++)
@@ -63,7 +64,8 @@ static void test_aio(void)
 		move(p, N * PAGE, PAGE, !node);
 		c = lift_counts();
 		m = migration_counts();
-		is(syscall(SYS_move_pages, 0, N + 1, pages, nodes, status, MPOL_MF_MOVE_ALL), 0, "AIO: move_pages to node %d", node);
+		is(syscall(SYS_move_pages, 0, N + 1, pages, nodes, status, MPOL_MF_MOVE_ALL), 0,
+		   "AIO: move_pages to node %d", node);
 		m = migration_since(m);
 		c = lift_since(c);
 		is(node_of(ring), node, "AIO: the ring is on node %d", node);
@@ -73,7 +75,7 @@ static void test_aio(void)
 			is(c.callback, 1, "AIO: the ring was left to its callback");
 			is(c.pages, N, "AIO: the others were copied");
 		}
-		for (good = k = 0; k < 40; k++)	/* more than once round the ring */
+		for (good = k = 0; k < 40; k++) /* more than once round the ring */
 			good += aio_once(ctx, file, buf, seed, k % N);
 		is(good, 40, "AIO still works");
 	}
@@ -93,7 +95,8 @@ static void test_secret(void)
 	char *p;
 
 	if (fd < 0) {
-		skip("secret memory", "this kernel has none, or it is switched off (secretmem.enable)");
+		skip("secret memory",
+		     "this kernel has none, or it is switched off (secretmem.enable)");
 		return;
 	}
 	if (ftruncate(fd, len))
@@ -127,7 +130,8 @@ static int load(const char *module)
 
 static void test_zram(void)
 {
-	static const char *const modules[] = { "lzo_compress", "lzo_decompress", "zsmalloc", "zram" };
+	static const char *const modules[] = { "lzo_compress", "lzo_decompress", "zsmalloc",
+					       "zram" };
 	size_t len = 24 * MB, i, k, bad = 0;
 	long long moved;
 	char *p, *buf, *between;
@@ -153,7 +157,8 @@ static void test_zram(void)
 	for (i = 0; i < len / PAGE; i += MB / PAGE) {
 		for (k = 0; k < MB / PAGE; k++) {
 			fill_page(p + k * PAGE, 5, i + k);
-			memset(p + k * PAGE + mix(i + k) % PAGE, (int)(i + k), PAGE - mix(i + k) % PAGE);
+			memset(p + k * PAGE + mix(i + k) % PAGE, (int)(i + k),
+			       PAGE - mix(i + k) % PAGE);
 		}
 		if (pwrite(fd, p, MB, i * PAGE) != (ssize_t)MB)
 			fatal("zram can be written");

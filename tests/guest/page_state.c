@@ -13,8 +13,9 @@
 #define IDLE "/sys/kernel/mm/page_idle/bitmap"
 
 /* Flags of a frame that a migration keeps. It may become dirty: what the entry knows is then told to the frame. */
-static const uint64_t kept = 1ull << KPF_UPTODATE | 1ull << KPF_DIRTY | 1ull << KPF_MMAP | 1ull << KPF_ANON |
-	1ull << KPF_SWAPBACKED | 1ull << KPF_THP | 1ull << KPF_UNEVICTABLE;
+static const uint64_t kept = 1ull << KPF_UPTODATE | 1ull << KPF_DIRTY | 1ull << KPF_MMAP |
+			     1ull << KPF_ANON | 1ull << KPF_SWAPBACKED | 1ull << KPF_THP |
+			     1ull << KPF_UNEVICTABLE;
 
 /* ----- flags of the frame ----- */
 
@@ -38,7 +39,8 @@ static void try_flags(const char *what, char *p, size_t len, size_t step, size_t
 			if (after & dirty && (!clean || i % clean))
 				diff &= ~dirty;
 			if (diff && wrong++ < 3)
-				diag("page %zu: flags %" PRIx64 " before, %" PRIx64 " after", i, before[i] & kept, after & kept);
+				diag("page %zu: flags %" PRIx64 " before, %" PRIx64 " after", i,
+				     before[i] & kept, after & kept);
 		}
 		is(wrong, 0, "%s: the flags of the frames are the same", what);
 	}
@@ -101,7 +103,7 @@ static void test_idle(int huge)
 	p = map_anon(len, huge);
 	fill(p, len, 1);
 	alloc_on(-1);
-	move(p, len, step, 0);	/* moves nothing, but brings all of them to the LRU lists */
+	move(p, len, step, 0); /* moves nothing, but brings all of them to the LRU lists */
 	for (i = 0; i < n; i++) {
 		uint64_t pfn = pfn_of(p + i * step), word = 1ull << pfn % 64;
 
@@ -116,7 +118,8 @@ static void test_idle(int huge)
 	is(move(p, len, step, 1), 0, "%s: they move", what);
 	for (i = 0; i < n; i++)
 		wrong += idle_of(fd, pfn_of(p + i * step)) != (i % 3 != 0);
-	is(wrong, 0, "%s: those that were not touched are still idle, those that were are not", what);
+	is(wrong, 0, "%s: those that were not touched are still idle, those that were are not",
+	   what);
 	munmap(p, len);
 	close(fd);
 }
@@ -177,7 +180,8 @@ static void *write_all(void *arg)
 static int uffd_new(struct uffd *u, char *p, size_t len)
 {
 	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP };
-	struct uffdio_register reg = { .range = { (unsigned long)p, len }, .mode = UFFDIO_REGISTER_MODE_WP };
+	struct uffdio_register reg = { .range = { (unsigned long)p, len },
+				       .mode = UFFDIO_REGISTER_MODE_WP };
 
 	u->fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
 	u->p = p;
@@ -189,7 +193,8 @@ static int uffd_new(struct uffd *u, char *p, size_t len)
 static int uffd_protect(struct uffd *u, char *p, size_t len, int on)
 {
 	struct uffdio_writeprotect wp = {
-		.range = { (unsigned long)p, len }, .mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0,
+		.range = { (unsigned long)p, len },
+		.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0,
 	};
 
 	return ioctl(u->fd, UFFDIO_WRITEPROTECT, &wp);
@@ -198,7 +203,8 @@ static int uffd_protect(struct uffd *u, char *p, size_t len, int on)
 static void test_uffd(int huge)
 {
 	const char *what = huge ? "write-protected THP" : "write-protected";
-	size_t step = huge ? HUGE : PAGE, n = huge ? 6 : 100, len = n * step, i, wrong = 0, events = 0;
+	size_t step = huge ? HUGE : PAGE, n = huge ? 6 : 100, len = n * step, i, wrong = 0,
+	       events = 0;
 	struct uffd u;
 	pthread_t thread;
 	char *p;

@@ -6,7 +6,7 @@
  */
 #include "lib/mem.h"
 
-#define THPS	48
+#define THPS 48
 
 static uint64_t seed;
 
@@ -80,7 +80,8 @@ static void test_moves(void)
  */
 static void test_compaction(void)
 {
-	long long stalls = vmstat("compact_stall"), isolated = vmstat("compact_isolated"), moved = vmstat("pgmigrate_success");
+	long long stalls = vmstat("compact_stall"), isolated = vmstat("compact_isolated"),
+		  moved = vmstat("pgmigrate_success");
 	char *p = holes(0), *want, *bulk, *filler;
 	size_t room = 256 * MB, rest, i, bad = 0;
 	unsigned int round;
@@ -110,8 +111,9 @@ static void test_compaction(void)
 	alloc_on(-1);
 	for (i = PAGE; i < room; i += 2 * PAGE)
 		bad += *(volatile uint64_t *)(filler + i) != (i ^ seed);
-	diag("%lld direct compactions isolated %lld pages, %lld moved", vmstat("compact_stall") - stalls,
-	     vmstat("compact_isolated") - isolated, vmstat("pgmigrate_success") - moved);
+	diag("%lld direct compactions isolated %lld pages, %lld moved",
+	     vmstat("compact_stall") - stalls, vmstat("compact_isolated") - isolated,
+	     vmstat("pgmigrate_success") - moved);
 	is(bad, 0, "compaction: nothing of other memory is lost");
 	is(wrong(p, -1), 0, "compaction: nothing of the THPs is lost");
 	ok(vmstat("compact_stall") > stalls, "compaction: it was called for directly");

@@ -6,7 +6,7 @@
  */
 #include "lib/mem.h"
 
-#define VALUE	0x0123456789abcdefull
+#define VALUE 0x0123456789abcdefull
 
 static void try(const char *what, int huge, int shared, size_t victim, size_t into)
 {
@@ -30,12 +30,14 @@ static void try(const char *what, int huge, int shared, size_t victim, size_t in
 	ok(choice_is(TESTER "pin_done", "Y"), "%s: it was written while the batch migrated", what);
 	got = *(volatile uint64_t *)page;
 	if (!ok(got == VALUE, "%s: what was written is there", what))
-		diag("it reads %016" PRIx64 ", the page is on node %d, move_pages gave %ld", got, node_of(page), rc);
+		diag("it reads %016" PRIx64 ", the page is on node %d, move_pages gave %ld", got,
+		     node_of(page), rc);
 	/* and all else is as it was */
 	word = mix(seed ^ mix((page - p) / PAGE));
 	*(volatile uint64_t *)page = word ^ (word >> 29);
 	is(check(p, len, seed), 0, "%s: no page differs otherwise", what);
-	is(on_node(p, len, 1) + (rc ? step / PAGE : 0), len / PAGE, "%s: all that move_pages does not complain about moved", what);
+	is(on_node(p, len, 1) + (rc ? step / PAGE : 0), len / PAGE,
+	   "%s: all that move_pages does not complain about moved", what);
 	if (shared && !ok(c.refs > 0, "%s: it was left out of the batch for its reference", what))
 		lift_tell(c);
 	is(move(p, len, step, 1), 0, "%s: it can be moved later", what);

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <sys/uio.h>
 
-#define PAGES	96
+#define PAGES 96
 
 static atomic_int stop;
 
@@ -39,7 +39,8 @@ static int pipe_of(int fds[2], size_t pages)
  */
 static void try_held(const struct kind *k)
 {
-	size_t step = k->huge ? HUGE : PAGE, n = k->huge ? 6 : PAGES, len = n * step, held = n / 3, i, wrong = 0;
+	size_t step = k->huge ? HUGE : PAGE, n = k->huge ? 6 : PAGES, len = n * step, held = n / 3,
+	       i, wrong = 0;
 	struct migration_counts before, c;
 	struct lift_counts lift;
 	static char buf[PAGE];
@@ -74,13 +75,16 @@ static void try_held(const struct kind *k)
 	is(wrong, 0, "%s: exactly those that are held stayed", k->what);
 	is(check(p, len, seed), 0, "%s: no page differs", k->what);
 	if (lift_engine()) {
-		is(lift.pages, (n - held) * step / PAGE, "%s: the engine copied those that moved and no other", k->what);
-		if (!ok(lift.refs >= (long long)held, "%s: the held ones were left out because of that", k->what))
+		is(lift.pages, (n - held) * step / PAGE,
+		   "%s: the engine copied those that moved and no other", k->what);
+		if (!ok(lift.refs >= (long long)held,
+			"%s: the held ones were left out because of that", k->what))
 			lift_tell(lift);
 	}
 	for (wrong = i = 0; i < held; i++)
 		wrong += read(fds[0], buf, PAGE) != (ssize_t)PAGE ||
-			 check_page(buf, seed, (i * 3 * step + (k->huge ? 5 * PAGE : 0)) / PAGE) >= 0;
+			 check_page(buf, seed, (i * 3 * step + (k->huge ? 5 * PAGE : 0)) / PAGE) >=
+				 0;
 	is(wrong, 0, "%s: the pipe has the pages, with what was written to them last", k->what);
 	is(move(p, len, step, 1), 0, "%s: released, they can be moved", k->what);
 	is(on_node(p, len, 1), len / PAGE, "%s: and are", k->what);
@@ -98,7 +102,7 @@ struct race {
 	const char *what;
 	char *p;
 	size_t len, step;
-	long rounds;		/* that the holder did */
+	long rounds; /* that the holder did */
 	long wrong;
 	int error;
 };
@@ -165,19 +169,21 @@ static int uring_new(struct uring *u)
 	u->fd = syscall(SYS_io_uring_setup, 4, &u->p);
 	if (u->fd < 0)
 		return errno;
-	u->sq = mmap(NULL, u->p.sq_off.array + u->p.sq_entries * 4, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, u->fd,
-		     IORING_OFF_SQ_RING);
-	u->cq = mmap(NULL, u->p.cq_off.cqes + u->p.cq_entries * sizeof(struct io_uring_cqe), PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_POPULATE, u->fd, IORING_OFF_CQ_RING);
-	u->sqes = mmap(NULL, u->p.sq_entries * sizeof(*u->sqes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, u->fd,
-		       IORING_OFF_SQES);
+	u->sq = mmap(NULL, u->p.sq_off.array + u->p.sq_entries * 4, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_POPULATE, u->fd, IORING_OFF_SQ_RING);
+	u->cq = mmap(NULL, u->p.cq_off.cqes + u->p.cq_entries * sizeof(struct io_uring_cqe),
+		     PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, u->fd, IORING_OFF_CQ_RING);
+	u->sqes = mmap(NULL, u->p.sq_entries * sizeof(*u->sqes), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_POPULATE, u->fd, IORING_OFF_SQES);
 	return u->sq == MAP_FAILED || u->cq == MAP_FAILED || u->sqes == MAP_FAILED ? ENOMEM : 0;
 }
 
 static int uring_read_fixed(struct uring *u, int file, char *to, size_t len)
 {
-	unsigned int *tail = (unsigned int *)(u->sq + u->p.sq_off.tail), *mask = (unsigned int *)(u->sq + u->p.sq_off.ring_mask);
-	unsigned int *head = (unsigned int *)(u->cq + u->p.cq_off.head), *cmask = (unsigned int *)(u->cq + u->p.cq_off.ring_mask);
+	unsigned int *tail = (unsigned int *)(u->sq + u->p.sq_off.tail),
+		     *mask = (unsigned int *)(u->sq + u->p.sq_off.ring_mask);
+	unsigned int *head = (unsigned int *)(u->cq + u->p.cq_off.head),
+		     *cmask = (unsigned int *)(u->cq + u->p.cq_off.ring_mask);
 	unsigned int *ctail = (unsigned int *)(u->cq + u->p.cq_off.tail), t = *tail, i = t & *mask;
 	struct io_uring_cqe *cqe;
 	int res;
@@ -200,7 +206,7 @@ static int uring_read_fixed(struct uring *u, int file, char *to, size_t len)
 	return res;
 }
 
-#define SOURCES	8
+#define SOURCES 8
 
 /* Pin a part, read a file into it through the pin, compare, unpin. */
 static void *reader(void *arg)
@@ -247,9 +253,12 @@ static void *reader(void *arg)
 	return NULL;
 }
 
-static void try_race(const char *what, const struct kind *k, void *(*holder)(void *), unsigned int moves)
+static void try_race(const char *what, const struct kind *k, void *(*holder)(void *),
+		     unsigned int moves)
 {
-	struct race r = { .what = what, .len = k->huge ? 4 * HUGE : 512 * PAGE, .step = k->huge ? HUGE : PAGE };
+	struct race r = { .what = what,
+			  .len = k->huge ? 4 * HUGE : 512 * PAGE,
+			  .step = k->huge ? HUGE : PAGE };
 	struct migration_counts c;
 	pthread_t thread;
 	unsigned int m;
@@ -271,7 +280,8 @@ static void try_race(const char *what, const struct kind *k, void *(*holder)(voi
 	pthread_join(thread, NULL);
 	c = migration_since(c);
 	moved = c.success;
-	diag("%s, %s: %ld rounds while %lld pages moved and %lld failed to", what, k->what, r.rounds, moved, c.fail);
+	diag("%s, %s: %ld rounds while %lld pages moved and %lld failed to", what, k->what,
+	     r.rounds, moved, c.fail);
 	if (r.error == ENOSYS) {
 		skip(what, "this kernel has no io_uring");
 	} else {
@@ -287,7 +297,10 @@ static void try_race(const char *what, const struct kind *k, void *(*holder)(voi
 static void test(void)
 {
 	static const struct kind kinds[] = {
-		{ "4 KB", 0, 0 }, { "THP", 1, 0 }, { "shmem", 0, 1 }, { "shmem THP", 1, 1 },
+		{ "4 KB", 0, 0 },
+		{ "THP", 1, 0 },
+		{ "shmem", 0, 1 },
+		{ "shmem THP", 1, 1 },
 	};
 	size_t i;
 

@@ -11,7 +11,8 @@ struct outcome {
 	struct migration_counts c;
 };
 
-static struct outcome try(const char *engine, const char *kind, int huge, size_t n, size_t victim, const struct outcome *want)
+static struct outcome try(const char *engine, const char *kind, int huge, size_t n, size_t victim,
+			  const struct outcome *want)
 {
 	size_t step = huge ? HUGE : PAGE, len = n * step, i, wrong = 0;
 	struct lift_counts lift;
@@ -19,7 +20,8 @@ static struct outcome try(const char *engine, const char *kind, int huge, size_t
 	struct outcome got;
 	char what[80], *p;
 
-	snprintf(what, sizeof(what), "%s, %s, number %zu of %zu", engine ? engine : "off", kind, victim, n);
+	snprintf(what, sizeof(what), "%s, %s, number %zu of %zu", engine ? engine : "off", kind,
+		 victim, n);
 	alloc_on(0);
 	p = map_anon(len, huge);
 	fill(p, len, seed);
@@ -44,7 +46,8 @@ static struct outcome try(const char *engine, const char *kind, int huge, size_t
 	if (want) {
 		is(got.reads, want->reads, "%s: read as often as with foliolift off", what);
 		ok(lift.poisoned > 0, "%s: the engine's report is counted", what);
-		is(lift.fell_failed + lift.fell_declined, 0, "%s: it is no reason to fall back", what);
+		is(lift.fell_failed + lift.fell_declined, 0, "%s: it is no reason to fall back",
+		   what);
 		is(lift.pages, (n - 1) * step / PAGE, "%s: the engine copied the others", what);
 	} else {
 		diag("%s: read %lld times", what, got.reads);
@@ -58,9 +61,14 @@ static struct outcome try(const char *engine, const char *kind, int huge, size_t
 static void test(void)
 {
 	static const char *const engines[] = { "cpu", "test" };
-	static const struct { const char *kind; int huge; size_t n, victim; } cases[] = {
-		{ "4 KB", 0, 60, 0 }, { "4 KB", 0, 60, 31 }, { "4 KB", 0, 60, 59 }, { "THP", 1, 4, 0 }, { "THP", 1, 4, 2 },
-		{ "THP", 1, 6, 5 },	/* of a second batch */
+	static const struct {
+		const char *kind;
+		int huge;
+		size_t n, victim;
+	} cases[] = {
+		{ "4 KB", 0, 60, 0 },  { "4 KB", 0, 60, 31 },
+		{ "4 KB", 0, 60, 59 }, { "THP", 1, 4, 0 },
+		{ "THP", 1, 4, 2 },    { "THP", 1, 6, 5 }, /* of a second batch */
 	};
 	struct outcome off;
 	size_t i, e;
@@ -72,7 +80,8 @@ static void test(void)
 		off = try(NULL, cases[i].kind, cases[i].huge, cases[i].n, cases[i].victim, NULL);
 		for (e = 0; e < 2; e++) {
 			lift_set(engines[e]);
-			try(engines[e], cases[i].kind, cases[i].huge, cases[i].n, cases[i].victim, &off);
+			try(engines[e], cases[i].kind, cases[i].huge, cases[i].n, cases[i].victim,
+			    &off);
 		}
 	}
 	lift_set(NULL);

@@ -5,7 +5,7 @@
  */
 #include "lib/mem.h"
 
-#define LEAVE	(24 * MB)	/* free on node 1, above what the kernel keeps to itself */
+#define LEAVE (24 * MB) /* free on node 1, above what the kernel keeps to itself */
 
 static char *filler;
 static size_t filled, room;
@@ -18,7 +18,8 @@ static long long kept_kb(void)
 
 	/* the sum of the high watermarks of node 1: reclaim leaves more than that alone */
 	while (f && fgets(line, sizeof(line), f)) {
-		sscanf(line, "Node %lld,", &node);
+		if (sscanf(line, "Node %lld,", &v) == 1)
+			node = v;
 		if (node == 1 && sscanf(line, " high %lld", &v) == 1)
 			pages += v;
 	}
@@ -44,7 +45,8 @@ static void fill_node(void)
 		filled += n;
 	}
 	alloc_on(-1);
-	diag("node 1 has %lld KB free, %lld KB of which it keeps", node_kb(1, "MemFree"), kept_kb());
+	diag("node 1 has %lld KB free, %lld KB of which it keeps", node_kb(1, "MemFree"),
+	     kept_kb());
 }
 
 static void try(const char *what, int huge)
@@ -64,7 +66,8 @@ static void try(const char *what, int huge)
 	c = migration_since(c);
 	there = on_node(p, len, 1);
 	diag("%s: move_pages gave %ld, %zu of %zu pages moved, pgmigrate_success %lld pgmigrate_fail %lld"
-	     " thp_migration_split %lld", what, rc, there, len / PAGE, c.success, c.fail, c.thp_split);
+	     " thp_migration_split %lld",
+	     what, rc, there, len / PAGE, c.success, c.fail, c.thp_split);
 	ok(rc != 0, "%s: move_pages tells that not all fit", what);
 	ok(there > 0 && there < len / PAGE, "%s: some moved", what);
 	is(on_node(p, len, 0), len / PAGE - there, "%s: all others are where they were", what);

@@ -34,7 +34,8 @@ static void read_events(void)
 		if (*line == '#' || !p || nr_events == 64)
 			continue;
 		memset(e, 0, sizeof(*e));
-		sscanf(p, ": foliolift_%31[a-z]", e->name);
+		if (sscanf(p, ": foliolift_%31[a-z]", e->name) != 1)
+			continue;
 		e->folios = field(p, "nr_folios=");
 		e->pages = field(p, "nr_pages=");
 		e->mode = field(p, "mode=");
@@ -56,7 +57,8 @@ static void clear(void)
 }
 
 /* One batch of @folios folios: its events, which begin at number @at; the number of the next one. */
-static int batch(const char *what, int at, unsigned int folios, unsigned int order, const char *engine)
+static int batch(const char *what, int at, unsigned int folios, unsigned int order,
+		 const char *engine)
 {
 	static const char *const phases[] = { "start", "unmap", "flush", "engine", "copy", "move" };
 	struct event *e;
@@ -67,7 +69,8 @@ static int batch(const char *what, int at, unsigned int folios, unsigned int ord
 
 		if (i == 3 && !engine)
 			continue;
-		if (!ok(at < nr_events && !strcmp(events[at].name, phases[i]), "%s: event %d is %s", what, at, phases[i])) {
+		if (!ok(at < nr_events && !strcmp(events[at].name, phases[i]), "%s: event %d is %s",
+			what, at, phases[i])) {
 			diag("it is '%s'", at < nr_events ? events[at].name : "missing");
 			return nr_events;
 		}
@@ -130,9 +133,11 @@ static void test(void)
 	tester_put("poison_addr", "0");
 	read_events();
 	at = 5;
-	ok(nr_events > 6 && !strcmp(events[3].name, "engine") && events[3].copied == 99, "engine nr_copied=99");
-	ok(nr_events > 6 && !strcmp(events[6].name, "start") && events[6].folios == 1 && events[6].mode == 2,
-	   "then a batch of one begins, mode is MIGRATE_SYNC");
+	ok(nr_events > 6 && !strcmp(events[3].name, "engine") && events[3].copied == 99,
+	   "engine nr_copied=99");
+	ok(nr_events > 6 && !strcmp(events[6].name, "start"), "then another batch begins");
+	ok(nr_events > 6 && events[6].folios == 1 && events[6].mode == 2,
+	   "of one folio, mode is MIGRATE_SYNC");
 
 	put(INSTANCE "events/foliolift/enable", "0");
 	rmdir(INSTANCE);

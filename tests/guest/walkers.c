@@ -25,7 +25,8 @@ static void *compact(void *arg)
 
 static void *read_all(void *arg)
 {
-	static const char *const files[] = { "/proc/kpageflags", "/proc/kpagecount", "/sys/kernel/mm/page_idle/bitmap" };
+	static const char *const files[] = { "/proc/kpageflags", "/proc/kpagecount",
+					     "/sys/kernel/mm/page_idle/bitmap" };
 	static char buf[1 << 18];
 
 	(void)arg;
@@ -64,7 +65,8 @@ static void test(void)
 	fill(p, small, seed);
 	fill(q, huge, seed + 1);
 	alloc_on(-1);
-	if (pthread_create(&threads[0], NULL, compact, NULL) || pthread_create(&threads[1], NULL, read_all, NULL))
+	if (pthread_create(&threads[0], NULL, compact, NULL) ||
+	    pthread_create(&threads[1], NULL, read_all, NULL))
 		fatal("threads can be had");
 	on_cpu(0);
 	for (i = 0; i < rounds(12); i++) {
@@ -75,14 +77,15 @@ static void test(void)
 	atomic_store(&stop, 1);
 	pthread_join(threads[0], NULL);
 	pthread_join(threads[1], NULL);
-	diag("%lu compactions, %lu rounds of reading, %ld moves did not move all", atomic_load(&walks[0]),
-	     atomic_load(&walks[1]), failed);
+	diag("%lu compactions, %lu rounds of reading, %ld moves did not move all",
+	     atomic_load(&walks[0]), atomic_load(&walks[1]), failed);
 	is(bad, 0, "no page differs");
 	ok(atomic_load(&walks[0]) > 0, "compaction ran");
 	/* compaction isolates pages for a moment, which is a reason to fail, but not for all */
 	move(p, small, PAGE, 1);
 	move(q, huge, HUGE, 1);
-	is(on_node(p, small, 1) + on_node(q, huge, 1), (small + huge) / PAGE, "left alone, all pages move");
+	is(on_node(p, small, 1) + on_node(q, huge, 1), (small + huge) / PAGE,
+	   "left alone, all pages move");
 	munmap(p, small);
 	munmap(q, huge);
 	lift_set(NULL);

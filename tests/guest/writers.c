@@ -18,7 +18,7 @@
 struct writer {
 	pthread_t thread;
 	int number;
-	uint64_t *expect;	/* one for each page */
+	uint64_t *expect; /* one for each page */
 	uint64_t sweeps, lost, lost_page, lost_got, lost_want;
 };
 
@@ -34,7 +34,8 @@ static void *writer(void *arg)
 	on_cpu(1 + w->number);
 	while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
 		for (i = 0; i < nr_pages; i++) {
-			volatile uint64_t *word = (uint64_t *)(area + i * PAGE) + w->number + (i % 7) * 70;
+			volatile uint64_t *word =
+				(uint64_t *)(area + i * PAGE) + w->number + (i % 7) * 70;
 			uint64_t got = *word;
 
 			if (got != w->expect[i]) {
@@ -73,7 +74,8 @@ static void try(const char *what, size_t len, size_t step, unsigned int moves)
 		memset(&writers[i], 0, sizeof(writers[i]));
 		writers[i].number = i;
 		writers[i].expect = calloc(nr_pages, 8);
-		if (!writers[i].expect || pthread_create(&writers[i].thread, NULL, writer, &writers[i]))
+		if (!writers[i].expect ||
+		    pthread_create(&writers[i].thread, NULL, writer, &writers[i]))
 			fatal("%s: a writer can be started", what);
 	}
 	on_cpu(0);
@@ -92,11 +94,14 @@ static void try(const char *what, size_t len, size_t step, unsigned int moves)
 		sweeps += writers[i].sweeps;
 		lost += writers[i].lost;
 		if (writers[i].lost)
-			diag("%s: writer %d lost %" PRIu64 ", the first in page %" PRIu64 ": it reads %" PRIu64 ", was %" PRIu64,
-			     what, i, writers[i].lost, writers[i].lost_page, writers[i].lost_got, writers[i].lost_want);
+			diag("%s: writer %d lost %" PRIu64 ", the first in page %" PRIu64
+			     ": it reads %" PRIu64 ", was %" PRIu64,
+			     what, i, writers[i].lost, writers[i].lost_page, writers[i].lost_got,
+			     writers[i].lost_want);
 		free(writers[i].expect);
 	}
-	diag("%s: %lld pages moved, %ld folios failed, the engine copied %lld, the writers came round %" PRIu64 " times",
+	diag("%s: %lld pages moved, %ld folios failed, the engine copied %lld, the writers came round %" PRIu64
+	     " times",
 	     what, c.success, failed, lift.pages, sweeps);
 	is(lost, 0, "%s: no write is lost", what);
 	ok(c.success > (long long)(moves * nr_pages / 2), "%s: pages did move", what);

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define PAGES	256
+#define PAGES 256
 
 static atomic_int stop;
 
@@ -63,7 +63,7 @@ static void try(const char *what, int fd, unsigned int moves)
 	on_cpu(0);
 	c = migration_counts();
 	for (m = 0; m < moves; m++) {
-		for (i = 0; i < PAGES; i++)	/* mapped, or move_pages does not find it */
+		for (i = 0; i < PAGES; i++) /* mapped, or move_pages does not find it */
 			if (*(volatile uint64_t *)(p + i * PAGE) != (i ^ tap_seed))
 				f.lost++;
 		move_status(0, p, PAGES * PAGE, PAGE, !(m & 1), MPOL_MF_MOVE_ALL, NULL);
@@ -71,7 +71,8 @@ static void try(const char *what, int fd, unsigned int moves)
 	c = migration_since(c);
 	stop = 1;
 	pthread_join(f.thread, NULL);
-	diag("%s: %lu writes while %lld pages moved and %lld failed to", what, f.writes, c.success, c.fail);
+	diag("%s: %lu writes while %lld pages moved and %lld failed to", what, f.writes, c.success,
+	     c.fail);
 	is(f.error, 0, "%s: no error", what);
 	is(f.lost, 0, "%s: no write is lost", what);
 	ok(c.success > 0 && f.writes > 0, "%s: both did something", what);

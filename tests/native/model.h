@@ -77,6 +77,7 @@ unsigned int model_stray_dirs(void);
 struct rng {
 	uint64_t state;
 };
+
 uint64_t rng_next(struct rng *rng);
 /* 0 to n - 1 */
 static inline unsigned int rng_below(struct rng *rng, unsigned int n)

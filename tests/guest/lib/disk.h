@@ -9,10 +9,10 @@
 
 struct disk {
 	int number;
-	int fd;			/* of the loop device */
-	int backing;		/* of the file in memory */
+	int fd; /* of the loop device */
+	int backing; /* of the file in memory */
 	char device[32];
-	char dir[64];		/* where it is mounted; empty: it is not */
+	char dir[64]; /* where it is mounted; empty: it is not */
 };
 
 static inline void disk_new(struct disk *d, size_t size)

@@ -9,10 +9,10 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
-#define PAGE	4096ul
-#define HUGE	(2ul << 20)
-#define KB	(1ul << 10)
-#define MB	(1ul << 20)
+#define PAGE 4096ul
+#define HUGE (2ul << 20)
+#define KB (1ul << 10)
+#define MB (1ul << 20)
 
 /* ----- allocation ----- */
 
@@ -21,7 +21,8 @@ static inline void alloc_on(int node)
 {
 	unsigned long mask = 1ul << (node < 0 ? 0 : node);
 
-	if (syscall(SYS_set_mempolicy, node < 0 ? MPOL_DEFAULT : MPOL_BIND, node < 0 ? NULL : &mask, node < 0 ? 0 : 64ul))
+	if (syscall(SYS_set_mempolicy, node < 0 ? MPOL_DEFAULT : MPOL_BIND, node < 0 ? NULL : &mask,
+		    node < 0 ? 0 : 64ul))
 		fatal("the memory policy can be set to node %d", node);
 }
 
@@ -29,7 +30,8 @@ static inline char *map_at(size_t len, size_t align, int flags, int fd)
 {
 	char *room, *p;
 
-	room = mmap(NULL, len + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	room = mmap(NULL, len + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		    0);
 	if (room == MAP_FAILED)
 		fatal("%zu bytes of address space can be had", len + align);
 	p = (char *)(((unsigned long)room + align - 1) & -align);
@@ -104,8 +106,8 @@ static inline size_t check_from(const char *p, size_t len, uint64_t seed, size_t
 		if (k < 0)
 			continue;
 		if (bad++ < 4)
-			diag("page %zu: word %d is %016" PRIx64 ", all of it %s", first + i, k, w[k],
-			     w[0] || w[1] || w[511] ? "something else" : "0");
+			diag("page %zu: word %d is %016" PRIx64 ", all of it %s", first + i, k,
+			     w[k], w[0] || w[1] || w[511] ? "something else" : "0");
 	}
 	return bad;
 }
@@ -141,7 +143,8 @@ static inline size_t check_fd(int fd, size_t len, uint64_t seed)
  * move_pages(2) of one address in each @step bytes: the value, or -errno. Only one address of a large folio
  * should be given, since the second finds it isolated and that ends the batch.
  */
-static inline long move_status(pid_t pid, char *p, size_t len, size_t step, int node, int flags, int *status)
+static inline long move_status(pid_t pid, char *p, size_t len, size_t step, int node, int flags,
+			       int *status)
 {
 	size_t n = len / step, i;
 	void **pages = malloc(n * sizeof(*pages));
@@ -154,7 +157,8 @@ static inline long move_status(pid_t pid, char *p, size_t len, size_t step, int 
 		pages[i] = p + i * step;
 		nodes[i] = node;
 	}
-	rc = syscall(SYS_move_pages, pid, n, pages, node < 0 ? NULL : nodes, status ? status : own, flags);
+	rc = syscall(SYS_move_pages, pid, n, pages, node < 0 ? NULL : nodes, status ? status : own,
+		     flags);
 	rc = rc < 0 ? -errno : rc;
 	free(pages);
 	free(nodes);
@@ -196,11 +200,11 @@ static inline int node_of(const void *p)
 
 /* ----- page tables and page frames ----- */
 
-#define PM_SOFT_DIRTY	(1ull << 55)
-#define PM_EXCLUSIVE	(1ull << 56)
-#define PM_UFFD_WP	(1ull << 57)
-#define PM_FILE		(1ull << 61)
-#define PM_PRESENT	(1ull << 63)
+#define PM_SOFT_DIRTY (1ull << 55)
+#define PM_EXCLUSIVE (1ull << 56)
+#define PM_UFFD_WP (1ull << 57)
+#define PM_FILE (1ull << 61)
+#define PM_PRESENT (1ull << 63)
 
 static inline uint64_t pagemap(const void *p)
 {
@@ -222,9 +226,22 @@ static inline uint64_t pfn_of(const void *p)
 }
 
 enum {
-	KPF_REFERENCED = 2, KPF_UPTODATE = 3, KPF_DIRTY = 4, KPF_LRU = 5, KPF_ACTIVE = 6, KPF_MMAP = 11, KPF_ANON = 12,
-	KPF_SWAPBACKED = 14, KPF_COMPOUND_HEAD = 15, KPF_COMPOUND_TAIL = 16, KPF_HUGE = 17, KPF_UNEVICTABLE = 18,
-	KPF_KSM = 21, KPF_THP = 22, KPF_IDLE = 25, KPF_MLOCKED = 33,
+	KPF_REFERENCED = 2,
+	KPF_UPTODATE = 3,
+	KPF_DIRTY = 4,
+	KPF_LRU = 5,
+	KPF_ACTIVE = 6,
+	KPF_MMAP = 11,
+	KPF_ANON = 12,
+	KPF_SWAPBACKED = 14,
+	KPF_COMPOUND_HEAD = 15,
+	KPF_COMPOUND_TAIL = 16,
+	KPF_HUGE = 17,
+	KPF_UNEVICTABLE = 18,
+	KPF_KSM = 21,
+	KPF_THP = 22,
+	KPF_IDLE = 25,
+	KPF_MLOCKED = 33,
 };
 
 static inline uint64_t page_flags(const void *p)
@@ -251,7 +268,8 @@ static inline size_t folio_pages(const char *p, size_t most)
 
 	if (!page_is(p, KPF_COMPOUND_HEAD))
 		return 1;
-	while (n < most && page_is(p + n * PAGE, KPF_COMPOUND_TAIL) && pfn_of(p + n * PAGE) == pfn_of(p) + n)
+	while (n < most && page_is(p + n * PAGE, KPF_COMPOUND_TAIL) &&
+	       pfn_of(p + n * PAGE) == pfn_of(p) + n)
 		n++;
 	return n;
 }
@@ -259,12 +277,20 @@ static inline size_t folio_pages(const char *p, size_t most)
 /* 2 MB of [p, p + len) that one page-table entry maps, in number */
 static inline size_t huge_mapped(const char *p, size_t len)
 {
-	struct { uint64_t start, end, categories; } vec[64];
 	struct {
-		uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages, inverted, mask, anyof, wanted;
+		uint64_t start, end, categories;
+	} vec[64];
+	struct {
+		uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages, inverted, mask,
+			anyof, wanted;
 	} arg = {
-		.size = sizeof(arg), .start = (unsigned long)p, .end = (unsigned long)p + len, .vec = (unsigned long)vec,
-		.vec_len = 64, .mask = 1 << 6, .wanted = 1 << 6,	/* PAGE_IS_HUGE */
+		.size = sizeof(arg),
+		.start = (unsigned long)p,
+		.end = (unsigned long)p + len,
+		.vec = (unsigned long)vec,
+		.vec_len = 64,
+		.mask = 1 << 6,
+		.wanted = 1 << 6, /* PAGE_IS_HUGE */
 	};
 	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 	int n = ioctl(fd, _IOWR('f', 16, arg), &arg), i;
@@ -282,11 +308,11 @@ struct area {
 	const char *what;
 	char *p;
 	size_t len;
-	size_t step;		/* bytes from one address given to move_pages to the next */
-	long copied;		/* base pages an engine should copy in one move; -1: any */
-	int flags;		/* 0: MPOL_MF_MOVE */
-	int huge;		/* stays mapped by 2 MB entries */
-	int fd;			/* also read through this, if it is not 0 */
+	size_t step; /* bytes from one address given to move_pages to the next */
+	long copied; /* base pages an engine should copy in one move; -1: any */
+	int flags; /* 0: MPOL_MF_MOVE */
+	int huge; /* stays mapped by 2 MB entries */
+	int fd; /* also read through this, if it is not 0 */
 	uint64_t seed;
 };
 
@@ -305,14 +331,18 @@ static inline void area_move(struct area *a, int node)
 	rc = move_status(0, a->p, a->len, a->step, node, a->flags ? a->flags : MPOL_MF_MOVE, NULL);
 	c = lift_since(before);
 	is(rc, 0, "%s: move_pages to node %d", a->what, node);
-	is(on_node(a->p, a->len, node), a->len / PAGE, "%s: all pages are on node %d", a->what, node);
+	is(on_node(a->p, a->len, node), a->len / PAGE, "%s: all pages are on node %d", a->what,
+	   node);
 	is(check(a->p, a->len, a->seed), 0, "%s: no page differs", a->what);
 	if (a->fd)
-		is(check_fd(a->fd, a->len, a->seed), 0, "%s: nor when read through a file", a->what);
+		is(check_fd(a->fd, a->len, a->seed), 0, "%s: nor when read through a file",
+		   a->what);
 	if (a->huge)
-		is(huge_mapped(a->p, a->len), a->len / HUGE, "%s: still mapped by 2 MB entries", a->what);
+		is(huge_mapped(a->p, a->len), a->len / HUGE, "%s: still mapped by 2 MB entries",
+		   a->what);
 	want = lift_engine() ? a->copied : 0;
-	if (lift_present() && want >= 0 && !is(c.pages, want, "%s: pages that the engine copied", a->what))
+	if (lift_present() && want >= 0 &&
+	    !is(c.pages, want, "%s: pages that the engine copied", a->what))
 		lift_tell(c);
 }
 

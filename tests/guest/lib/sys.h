@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#define LIFT	"/sys/kernel/mm/foliolift/"
-#define TESTER	"/sys/kernel/debug/foliolift_test/"
-#define TESTER_MODULE	"/lib/modules/foliolift/foliolift_test_engine.ko"
+#define LIFT "/sys/kernel/mm/foliolift/"
+#define TESTER "/sys/kernel/debug/foliolift_test/"
+#define TESTER_MODULE "/lib/modules/foliolift/foliolift_test_engine.ko"
 
 /* ----- files ----- */
 
@@ -56,7 +56,8 @@ static inline const char *read_file(const char *path, char *buf, size_t size)
 	return buf;
 }
 
-static inline void put(const char *path, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static inline void put(const char *path, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 static inline void put(const char *path, const char *fmt, ...)
 {
 	char text[256];
@@ -211,7 +212,8 @@ static inline int tester_unload(void)
 /* Every control of the test engine back to what it is after loading. */
 static inline void tester_reset(void)
 {
-	static const char *const zero[] = { "fail_every", "decline", "delay_us", "poison_addr", "pin_addr" };
+	static const char *const zero[] = { "fail_every", "decline", "delay_us", "poison_addr",
+					    "pin_addr" };
 	size_t i;
 
 	put(TESTER "registered", "1");
@@ -227,8 +229,8 @@ static inline void tester_reset(void)
 	put(TESTER "calls", "0");
 }
 
-#define tester_put(control, fmt, ...)	put(TESTER control, fmt, ##__VA_ARGS__)
-#define tester_get(control)		get(TESTER control)
+#define tester_put(control, fmt, ...) put(TESTER control, fmt, ##__VA_ARGS__)
+#define tester_get(control) get(TESTER control)
 
 /* Switch to @engine; NULL: off. The batch is what the kernel begins with. */
 static inline void lift_set(const char *engine)
@@ -290,7 +292,7 @@ static inline long long lift_count(const char *fmt, ...)
 }
 
 struct lift_counts {
-	long long batches, folios, pages, failed, declined;	/* of the mode's engine, or "cpu" */
+	long long batches, folios, pages, failed, declined; /* of the mode's engine, or "cpu" */
 	long long refs, callback, fell_failed, fell_declined, nomem, poisoned;
 };
 
@@ -334,8 +336,9 @@ static inline struct lift_counts lift_since(struct lift_counts then)
 static inline void lift_tell(struct lift_counts c)
 {
 	diag("engine: batches %lld folios %lld pages %lld failed %lld declined %lld; fallback: refs %lld callback %lld"
-	     " failed %lld declined %lld nomem %lld; poisoned %lld", c.batches, c.folios, c.pages, c.failed, c.declined,
-	     c.refs, c.callback, c.fell_failed, c.fell_declined, c.nomem, c.poisoned);
+	     " failed %lld declined %lld nomem %lld; poisoned %lld",
+	     c.batches, c.folios, c.pages, c.failed, c.declined, c.refs, c.callback, c.fell_failed,
+	     c.fell_declined, c.nomem, c.poisoned);
 }
 
 /* ----- CPUs, mounts ----- */

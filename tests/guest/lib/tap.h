@@ -16,7 +16,7 @@
 #define FL_TAP_H
 
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE	/* so a test includes a header of this directory first */
+#define _GNU_SOURCE /* so a test includes a header of this directory first */
 #endif
 
 #include <dirent.h>
@@ -77,7 +77,8 @@ __attribute__((format(printf, 2, 3))) static inline int ok(int good, const char 
 }
 
 /* got == want, and both are told if not. */
-__attribute__((format(printf, 3, 4))) static inline int is(long long got, long long want, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static inline int is(long long got, long long want,
+							   const char *fmt, ...)
 {
 	char text[400];
 	va_list ap;
@@ -91,7 +92,8 @@ __attribute__((format(printf, 3, 4))) static inline int is(long long got, long l
 }
 
 /* A test point that cannot be had here, and why. */
-__attribute__((format(printf, 2, 3))) static inline void skip(const char *what, const char *why, ...)
+__attribute__((format(printf, 2, 3))) static inline void skip(const char *what, const char *why,
+							      ...)
 {
 	char text[300];
 	va_list ap;
@@ -162,11 +164,37 @@ static int tap_kmsg = -1;
 static inline int tap_is_report(const char *s)
 {
 	static const char *const bad[] = {
-		"BUG:", "BUG ", "kernel BUG", "WARNING: ", "Oops", "Kernel panic", "general protection", "KASAN", "KFENCE",
-		"UBSAN", "INFO: task", "INFO: rcu", "rcu: INFO", "INFO: possible", "INFO: suspicious", "INFO: trying",
-		"INFO: inconsistent", "suspicious RCU", "possible circular", "possible recursive", "possible irq",
-		"sleeping function", "scheduling while atomic", "soft lockup", "refcount_t: ", "list_add corruption",
-		"list_del corruption", "Bad page state", "Bad rss-counter", "ODEBUG:", "unable to handle",
+		"BUG:",
+		"BUG ",
+		"kernel BUG",
+		"WARNING: ",
+		"Oops",
+		"Kernel panic",
+		"general protection",
+		"KASAN",
+		"KFENCE",
+		"UBSAN",
+		"INFO: task",
+		"INFO: rcu",
+		"rcu: INFO",
+		"INFO: possible",
+		"INFO: suspicious",
+		"INFO: trying",
+		"INFO: inconsistent",
+		"suspicious RCU",
+		"possible circular",
+		"possible recursive",
+		"possible irq",
+		"sleeping function",
+		"scheduling while atomic",
+		"soft lockup",
+		"refcount_t: ",
+		"list_add corruption",
+		"list_del corruption",
+		"Bad page state",
+		"Bad rss-counter",
+		"ODEBUG:",
+		"unable to handle",
 	};
 	size_t i;
 
@@ -187,7 +215,8 @@ static inline void tap_log_begin(const char *mode)
 	fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	n = snprintf(mark, sizeof(mark), "<6>foliolift-test: %s (%s) seed %" PRIu64 "\n", tap_name, mode, tap_seed);
+	n = snprintf(mark, sizeof(mark), "<6>foliolift-test: %s (%s) seed %" PRIu64 "\n", tap_name,
+		     mode, tap_seed);
 	if (write(fd, mark, n) < 0)
 		diag("no mark in the kernel's log");
 	close(fd);
@@ -206,7 +235,7 @@ static inline void tap_log_end(void)
 	while ((n = read(tap_kmsg, record, sizeof(record) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
 		char *text;
 
-		if (n < 0)	/* overwritten before it was read: go on behind */
+		if (n < 0) /* overwritten before it was read: go on behind */
 			continue;
 		record[n] = 0;
 		text = strchr(record, ';');
@@ -239,7 +268,8 @@ static inline long tap_isolated(void)
 	if (!f)
 		return -1;
 	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "nr_isolated_anon %ld", &v) == 1 || sscanf(line, "nr_isolated_file %ld", &v) == 1)
+		if (sscanf(line, "nr_isolated_anon %ld", &v) == 1 ||
+		    sscanf(line, "nr_isolated_file %ld", &v) == 1)
 			n += v;
 	fclose(f);
 	return n;
@@ -340,7 +370,8 @@ static inline int tap_main(const char *name, unsigned int seconds, void (*test)(
 
 	tap_name = name;
 	clock_gettime(CLOCK_REALTIME, &now);
-	tap_seed = env_number("FL_SEED", (now.tv_sec * 1000000ull + now.tv_nsec / 1000) % 1000000007ull);
+	tap_seed = env_number("FL_SEED",
+			      (now.tv_sec * 1000000ull + now.tv_nsec / 1000) % 1000000007ull);
 	/* so that a test that made a helper which made a helper can be waited for as a whole */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	fflush(stdout);
@@ -368,11 +399,12 @@ static inline int tap_main(const char *name, unsigned int seconds, void (*test)(
 			diag("it cannot even be killed");
 		return 2;
 	}
-	kill(-pid, SIGKILL);	/* helpers that outlive it */
+	kill(-pid, SIGKILL); /* helpers that outlive it */
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
 	if (WIFSIGNALED(status)) {
-		printf("not ok 9999 - does not die (of signal %d, %s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+		printf("not ok 9999 - does not die (of signal %d, %s)\n", WTERMSIG(status),
+		       strsignal(WTERMSIG(status)));
 		return 2;
 	}
 	return WEXITSTATUS(status);

@@ -19,6 +19,7 @@ struct attribute_group {
 	.attr = { .name = #_name, .mode = (_mode) },			\
 	.show = (_show), .store = (_store),				\
 }
+
 #define __ATTR_RO(_name)	__ATTR(_name, 0444, _name##_show, NULL)
 #define __ATTR_RW(_name)	__ATTR(_name, 0644, _name##_show, _name##_store)
 
