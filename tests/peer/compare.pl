@@ -53,7 +53,7 @@ sub load {
 		my $cases = cases(@log);
 		my %n = (ok => 0, skip => 0, fail => 0);
 		$n{ $_->[1] }++ for @$cases;
-		my ($why) = map { /skip(?:ped|ping)?\W*\s*(.*)/i && $1 ? $1 : () } grep { !/Totals/ } @log;
+		my ($why) = map { /skip(?:ped|ping)?\W*(?:reason: )?(.*?)\]?$/i && $1 ? $1 : () } grep { !/Totals/ } @log;
 		my $r = { seconds => $seconds + 0, migrated => $migrated + 0, cases => $cases, n => \%n };
 		$r->{copied} = $copied if $copied ne '-';
 		if ($status eq 'died') {

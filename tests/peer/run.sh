@@ -72,6 +72,7 @@ for name in stock lifted; do
 		die "there is no built $name kernel in $(rel "$dir"); build it with ./run kernel $name."
 done
 command -v prove >/dev/null || die "prove is missing; install the package perl."
+take_lock peer
 "$here/build.sh"
 
 # ---- into the guest go the programs that are named, no others
