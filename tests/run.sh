@@ -69,6 +69,7 @@ fi
 # ---- the guests
 make -s -C "$ROOT" guest || die "a guest program does not compile; the compiler's messages are above."
 tap=$BUILD/tap/${kernel[lifted]##*/}
+wait_lock "$tap.lock"
 rm -rf "$tap"
 mkdir -p "$tap"
 planned=()
