@@ -7,7 +7,8 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 want=(linux-source-6.12 qemu-system-x86 busybox-static ccache build-essential libc6-dev flex bison bc cpio kmod rsync patch
-	libelf-dev libssl-dev libnuma-dev xz-utils zstd jq perl python3-minimal git procps util-linux "$@")
+	libelf-dev libssl-dev libnuma-dev xz-utils zstd jq perl python3-minimal git procps util-linux
+	libcmocka-dev libcap-dev liburing-dev "$@")
 missing=$(comm -23 <(printf '%s\n' "${want[@]}" | sort -u) \
 	<(dpkg-query -W -f '${Package} ${Status}\n' "${want[@]}" 2>/dev/null | sed -n 's/ install ok installed$//p' | sort -u))
 [ -n "$missing" ] || exit 0

@@ -9,7 +9,8 @@ static void try(const char *what, int fd, size_t len, int huge, int twice)
 		.len = len,
 		.step = huge ? HUGE : PAGE,
 		.huge = huge,
-		.copied = len / PAGE,
+		/* it could be pinned for writing between an early copy and the move (memfd_pin_folios) */
+		.copied = 0,
 		.fd = fd,
 	};
 	char *second = NULL;

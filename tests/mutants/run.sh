@@ -24,6 +24,7 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
+[ -z "${CHECK_ONLY-}" ] || exit 0
 [ ${#names[@]} -gt 0 ] || for patch in "$here"/*.patch; do names+=("$(basename "$patch" .patch)"); done
 
 mkdir -p "$BUILD/log"

@@ -17,12 +17,16 @@
 	};								\
 	static const struct address_space name = { .a_ops = &name##_ops }
 
-MAPPING(shmem, migrate_folio);
 MAPPING(filemap, filemap_migrate_folio);
 MAPPING(buffer, buffer_migrate_folio);
 MAPPING(norefs, buffer_migrate_folio_norefs);
 MAPPING(own, own_migrate_folio);
 MAPPING(none, NULL);
+/* Can be pinned for writing without its lock: never copied early. */
+static const struct address_space_operations shmem_ops = {
+	.migrate_folio = migrate_folio,
+};
+static const struct address_space shmem = { .a_ops = &shmem_ops, .shmem = true };
 static const struct address_space inaccessible = {
 	.a_ops = &filemap_ops, .inaccessible = true,
 };
@@ -33,8 +37,7 @@ const struct kind kinds[NR_KINDS] = {
 	[SWAPCACHE] = { "swapcache", .early = true, .checks_refs = true,
 			.mapping_flags = MODEL_MAPPING_ANON,
 			.swapcache = true, .private = true },
-	[SHMEM] = { "shmem", .early = true, .checks_refs = true,
-		    .mapping = &shmem },
+	[SHMEM] = { "shmem", .checks_refs = true, .mapping = &shmem },
 	[FILEMAP] = { "filemap", .early = true, .checks_refs = true,
 		      .mapping = &filemap },
 	[FILEMAP_PRIVATE] = { "filemap, private", .early = true,

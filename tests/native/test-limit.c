@@ -99,6 +99,34 @@ static void test_on_follows_the_knobs(void **state)
 	assert_int_equal(limit.nr_folios, STOCK);
 }
 
+/* Split folios come in one list, however long: no batch of it may exceed the limit. */
+static void test_split_folios_are_cut_too(void **state)
+{
+	static const struct foliolift_limit limit = {
+		.nr_pages = 300, .nr_folios = 7,
+	};
+	static struct folio folios[100];
+	unsigned int i, seen = 0;
+	LIST_HEAD(batch);
+	LIST_HEAD(from);
+
+	for (i = 0; i < ARRAY_SIZE(folios); i++)
+		list_add_tail(&folios[i].lru, &from);
+	while (!list_empty(&from)) {
+		unsigned int nr = 0;
+		struct folio *folio;
+
+		foliolift_cut(&batch, &from, &limit);
+		list_for_each_entry(folio, &batch, lru) {
+			assert_ptr_equal(folio, &folios[seen++]);
+			nr++;
+		}
+		assert_int_equal(nr, seen < 100 ? 7 : 100 % 7);
+		INIT_LIST_HEAD(&batch);
+	}
+	assert_int_equal(seen, 100);
+}
+
 static int setup(void **state)
 {
 	return model_start(state) || model_initcall();
@@ -110,6 +138,7 @@ int main(void)
 		cmocka_unit_test(test_batches_are_cut_as_by_the_page),
 		cmocka_unit_test(test_off_is_stock),
 		cmocka_unit_test(test_on_follows_the_knobs),
+		cmocka_unit_test(test_split_folios_are_cut_too),
 	};
 
 	return run_group("limit", tests, setup, NULL);

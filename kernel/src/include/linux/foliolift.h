@@ -53,7 +53,7 @@ enum foliolift_role {
  * @dst:	Folio to copy to: locked, not mapped, of the same order as @src,
  *		seen by nobody else.
  * @src:	Folio to copy from: locked, not mapped, flushed from every TLB, and
- *		with no reference through which it could still be written.
+ *		with no reference beside those of the migration and its mapping.
  * @nr_pages:	Pages of PAGE_SIZE in each of the two folios, contiguous in both.
  * @status:	The engine's report.  %FOLIOLIFT_PENDING until the engine sets it;
  *		0: every byte is in @dst and visible to every CPU;

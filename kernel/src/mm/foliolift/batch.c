@@ -18,8 +18,7 @@ const char foliolift_copied, foliolift_poisoned;
 /*
  * Batches of 8 MB and 512 folios: small folios batch just as they do without
  * foliolift, and four 2 MB folios at a time, which keeps each of them away from
- * its users no longer than a batch of small ones (Documentation/mm/foliolift.rst
- * has the measurement).
+ * its users no longer than a batch of small ones (measured with 4 KB base pages).
  */
 struct foliolift_limit foliolift_limit = {
 	.nr_pages = SZ_8M >> PAGE_SHIFT,
@@ -41,6 +40,10 @@ static void foliolift_count_fallback(enum foliolift_fallback cause,
  * Folios with buffers end there, but check first that nobody holds a buffer, since
  * who does may write the block with neither a folio reference nor the folio lock.
  * That check has to come before the copy, so such folios wait for it.
+ *
+ * Folios of shmem can be pinned for writing at any time, without being mapped and
+ * without their lock, by memfd_pin_folios().  A pin that comes and goes between our
+ * copy and the move would go unnoticed; the move's own copy leaves it far less time.
  */
 static bool foliolift_uses_common_copy(struct folio *src)
 {
@@ -53,7 +56,7 @@ static bool foliolift_uses_common_copy(struct folio *src)
 	mapping = folio_mapping(src);
 	if (!mapping)
 		return true;
-	if (mapping_inaccessible(mapping))
+	if (mapping_inaccessible(mapping) || shmem_mapping(mapping))
 		return false;
 	callback = mapping->a_ops->migrate_folio;
 	if (!callback)
@@ -69,8 +72,9 @@ static bool foliolift_uses_common_copy(struct folio *src)
  * Does the migration hold the only references to @src?  A reference too many may be
  * a pin, taken before the folio was unmapped, through which it can still be written.
  * If it were copied now and unpinned before the move step compares the references,
- * whatever was written in between would be lost.  None can be added once the folio
- * is unmapped and locked except by those who only look, or who wait for its lock.
+ * whatever was written in between would be lost.  Once the folio is unmapped and
+ * locked, references are added only by those who look, or who wait for its lock
+ * before they write; shmem, where this is not so, does not come here.
  */
 static bool foliolift_unreferenced(struct folio *src)
 {
@@ -175,7 +179,7 @@ static void foliolift_settle(struct foliolift_batch *batch,
 		return;
 	this_cpu_add(foliolift_stats.engine[role][FOLIOLIFT_STAT_FAILED],
 		     batch->nr_segments - nr_copied);
-	if (ret)
+	if (ret < 0)
 		this_cpu_inc(foliolift_stats.engine[role][FOLIOLIFT_STAT_DECLINED]);
 	this_cpu_add(foliolift_stats.poisoned, nr_poisoned);
 	foliolift_count_fallback(FOLIOLIFT_FALLBACK_FAILED, nr_failed);

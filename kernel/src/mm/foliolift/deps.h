@@ -25,6 +25,7 @@
 #include <linux/pagemap.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
+#include <linux/shmem_fs.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/srcu.h>

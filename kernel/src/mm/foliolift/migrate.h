@@ -30,6 +30,28 @@ static inline bool foliolift_batch_full(const struct foliolift_limit *limit,
 	return nr_pages >= limit->nr_pages || nr_folios >= limit->nr_folios;
 }
 
+/*
+ * Move the folios of one batch from the head of @from to the empty list @batch.  For
+ * the small folios that large ones were split into, which come all at once.
+ */
+static inline void foliolift_cut(struct list_head *batch,
+				 struct list_head *from,
+				 const struct foliolift_limit *limit)
+{
+	unsigned int nr_pages = 0, nr_folios = 0;
+	struct folio *folio;
+
+	list_for_each_entry(folio, from, lru) {
+		nr_pages += folio_nr_pages(folio);
+		nr_folios++;
+		if (foliolift_batch_full(limit, nr_pages, nr_folios)) {
+			list_cut_position(batch, from, &folio->lru);
+			return;
+		}
+	}
+	list_splice_init(from, batch);
+}
+
 #ifdef CONFIG_FOLIOLIFT
 
 /* Emit the tracepoint at the end of a phase; see trace/events/foliolift.h. */

@@ -326,6 +326,7 @@ out:
 	kobject_put(foliolift_engines_kobj);
 	kobject_put(foliolift_kobj);
 	foliolift_engines_kobj = NULL;
+	foliolift_kobj = NULL;
 	return err;
 }
 subsys_initcall(foliolift_sysfs_init);

@@ -54,4 +54,31 @@ static inline bool list_empty(const struct list_head *head)
 	     !list_entry_is_head(pos, head, member);			\
 	     pos = list_next_entry(pos, member))
 
+static inline void list_cut_position(struct list_head *list,
+				     struct list_head *head,
+				     struct list_head *entry)
+{
+	struct list_head *rest = entry->next;
+
+	list->next = head->next;
+	list->next->prev = list;
+	list->prev = entry;
+	entry->next = list;
+	head->next = rest;
+	rest->prev = head;
+}
+
+static inline void list_splice_init(struct list_head *list,
+				    struct list_head *head)
+{
+	if (list->next == list)
+		return;
+	list->prev->next = head->next;
+	head->next->prev = list->prev;
+	head->next = list->next;
+	list->next->prev = head;
+	list->next = list;
+	list->prev = list;
+}
+
 #endif /* _NATIVE_LINUX_LIST_H */

@@ -25,6 +25,7 @@ struct address_space_operations {
 struct address_space {
 	const struct address_space_operations *a_ops;
 	bool inaccessible;
+	bool shmem;
 };
 
 /* The kernel tells these by low bits of the mapping, and so does the model. */
@@ -107,6 +108,11 @@ static inline int folio_expected_ref_count(const struct folio *folio)
 			refs++;
 	}
 	return refs;
+}
+
+static inline bool shmem_mapping(const struct address_space *mapping)
+{
+	return mapping->shmem;
 }
 
 static inline bool mapping_inaccessible(const struct address_space *mapping)

@@ -13,8 +13,9 @@
 /*
  * The phases of a batch, each event at the end of its phase; the first is at the
  * beginning.  They come from the same task in this order, so the time between two
- * of them is the phase's.  They are there whether the copy stage is on or off: off,
- * the copy phase is empty and the copying is part of the move.
+ * of them is the phase's.  (Only the first comes when nothing could be unmapped for
+ * want of memory.)  They are there whether the copy stage is on or off: off, the copy
+ * phase is empty and the copying is part of the move.
  */
 DECLARE_EVENT_CLASS(foliolift_phase,
 
@@ -68,7 +69,7 @@ DEFINE_EVENT(foliolift_phase, foliolift_copy,
 	TP_PROTO(struct list_head *folios, int mode, int reason),
 	TP_ARGS(folios, mode, reason));
 
-/* Moved: the folios that are left are those that could not be. */
+/* Moved: the folios that are left were busy until the last attempt. */
 DEFINE_EVENT(foliolift_phase, foliolift_move,
 	TP_PROTO(struct list_head *folios, int mode, int reason),
 	TP_ARGS(folios, mode, reason));

@@ -75,11 +75,17 @@ static void test_copy_post(struct kprobe *kp, struct pt_regs *regs,
 /* With it every engine, and the kernel without any, meets the poison. */
 static struct kprobe test_copy_probe = {
 	.symbol_name = "folio_mc_copy",
+	.flags = KPROBE_FLAG_DISABLED,
 	.pre_handler = test_copy_entry,
 	.post_handler = test_copy_post,
 };
 
-/* ----- a pin: as a device holds one, and writes through it ----- */
+/*
+ * ----- a pin: a reference that is written through -----
+ *
+ * As ptrace has one: a plain reference.  An anonymous folio that is pinned in the sense
+ * of FOLL_PIN would not even be unmapped.
+ */
 
 static DEFINE_MUTEX(pin_lock);
 static struct page *pinned_page;
@@ -96,12 +102,9 @@ static void test_use_pin(void)
 		data = kmap_local_page(pinned_page);
 		WRITE_ONCE(*data, pin_value);
 		kunmap_local(data);
-		/*
-		 * The folio is locked by this very migration: no taking of its
-		 * lock, hence no unpin_user_pages_dirty_lock().
-		 */
+		/* Without its lock, which this very migration holds. */
 		set_page_dirty(pinned_page);
-		unpin_user_page(pinned_page);
+		put_page(pinned_page);
 		pinned_page = NULL;
 		pin_done = true;
 	}
@@ -112,8 +115,9 @@ static void test_use_pin(void)
 
 static bool test_fails(unsigned int index)
 {
-	return index == READ_ONCE(fail_segment) ||
-	       (READ_ONCE(fail_every) && index % READ_ONCE(fail_every) == 0);
+	u32 every = READ_ONCE(fail_every);
+
+	return index == READ_ONCE(fail_segment) || (every && index % every == 0);
 }
 
 static void test_copy_segments(const struct foliolift_batch *batch)
@@ -126,7 +130,9 @@ static void test_copy_segments(const struct foliolift_batch *batch)
 		if (i == READ_ONCE(pending_segment))
 			continue;
 		if (test_fails(i))
-			seg->status = -(int)READ_ONCE(fail_errno);
+			/* Never 0 or more, which would vouch for what is not copied. */
+			seg->status = -clamp_t(int, READ_ONCE(fail_errno), 1,
+					       MAX_ERRNO);
 		else
 			seg->status = folio_mc_copy(seg->dst, seg->src);
 		cond_resched();
@@ -216,10 +222,16 @@ static int test_counter_reset(void *data, u64 val)
 DEFINE_DEBUGFS_ATTRIBUTE(test_counter_fops, test_counter_get,
 			 test_counter_reset, "%llu\n");
 
+/* The probe is in place only while something is poisoned. */
 static int test_poison_set(void *data, u64 addr)
 {
 	struct page *page = NULL;
+	int err;
 
+	err = addr ? enable_kprobe(&test_copy_probe) :
+		     disable_kprobe(&test_copy_probe);
+	if (err)
+		return err;
 	if (addr) {
 		if (get_user_pages_fast(addr, 1, 0, &page) != 1)
 			return -EFAULT;
@@ -235,7 +247,7 @@ static int test_pin_set(void *data, u64 addr)
 {
 	struct page *page = NULL;
 
-	if (addr && pin_user_pages_fast(addr, 1, FOLL_WRITE, &page) != 1)
+	if (addr && get_user_pages_fast(addr, 1, FOLL_WRITE, &page) != 1)
 		return -EFAULT;
 
 	mutex_lock(&pin_lock);
@@ -243,7 +255,7 @@ static int test_pin_set(void *data, u64 addr)
 	pin_done = false;
 	mutex_unlock(&pin_lock);
 	if (page)
-		unpin_user_page(page);
+		put_page(page);
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(test_pin_fops, NULL, test_pin_set, "%llu\n");
