@@ -26,7 +26,9 @@ MAPPING(none, NULL);
 static const struct address_space_operations shmem_ops = {
 	.migrate_folio = migrate_folio,
 };
+
 static const struct address_space shmem = { .a_ops = &shmem_ops, .shmem = true };
+
 static const struct address_space inaccessible = {
 	.a_ops = &filemap_ops, .inaccessible = true,
 };
