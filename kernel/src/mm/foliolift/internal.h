@@ -11,7 +11,8 @@
  * enum foliolift_fallback - Why the move step copied a folio after all.
  * @FOLIOLIFT_FALLBACK_REFS:	 It had a reference too many (it is pinned, or in
  *				 somebody's hands); it may be written through it.
- * @FOLIOLIFT_FALLBACK_CALLBACK: Its mapping migrates it by a callback of its own.
+ * @FOLIOLIFT_FALLBACK_CALLBACK: Its mapping migrates it by a callback of its own, or
+ *				 it has buffers or belongs to shmem.
  * @FOLIOLIFT_FALLBACK_FAILED:	 The engine reported an error.
  * @FOLIOLIFT_FALLBACK_DECLINED: The engine did not report on it.
  * @FOLIOLIFT_FALLBACK_NOMEM:	 No memory for the list of segments.
