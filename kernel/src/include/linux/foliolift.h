@@ -14,11 +14,21 @@
 #include <linux/migrate_mode.h>
 #include <linux/types.h>
 
+struct attribute_group;
 struct folio;
 struct module;
 
 /* An engine's name, which people write to /sys/kernel/mm/foliolift/engine */
 #define FOLIOLIFT_NAME_LEN	16
+
+/*
+ * The reason of a batch that nobody migrates: it is copied to measure the engine, with
+ * just as many threads or channels as were set last.
+ */
+#define FOLIOLIFT_MEASURE	MR_TYPES
+
+/* At most so many threads or channels copy a batch. */
+#define FOLIOLIFT_MAX_WIDTH	32
 
 /* At most so many folios are handed to an engine in one call. */
 #define FOLIOLIFT_MAX_SEGMENTS	1024
@@ -73,7 +83,7 @@ struct foliolift_segment {
  * @nr_segments: Their number, 1 to %FOLIOLIFT_MAX_SEGMENTS.
  * @nr_pages:	Sum of the segments' pages.
  * @mode:	Mode of the migration.
- * @reason:	Reason of the migration, an enum migrate_reason.
+ * @reason:	Reason of the migration, an enum migrate_reason; or %FOLIOLIFT_MEASURE.
  */
 struct foliolift_batch {
 	struct foliolift_segment *segments;
@@ -92,6 +102,13 @@ struct foliolift_batch {
  *		call may bring less.
  * @owner:	Module that holds the code; pinned while the engine is selected.
  * @copy:	Copy a batch and report on each of its segments.
+ * @groups:	Files of the engine's own, shown beside its counters in
+ *		/sys/kernel/mm/foliolift/engines/NAME; of struct kobj_attribute.  May be
+ *		NULL.  They must not register, unregister or select engines.
+ * @max_width:	Threads or channels that it can copy with at once; 0 is taken as 1.
+ * @set_width:	Copy with so many of them, 1 to @max_width, from the next batch on, as the
+ *		policy asks.  Called with foliolift's lock held; must not sleep for
+ *		long.  Needed if @max_width is more than 1.
  *
  * @copy is called in process context, with every folio of the batch locked and
  * isolated, possibly by a task that reclaims memory.  It may sleep, but must not
@@ -114,6 +131,9 @@ struct foliolift_engine {
 	unsigned int min_pages;
 	struct module *owner;
 	int (*copy)(const struct foliolift_batch *batch);
+	const struct attribute_group **groups;
+	unsigned int max_width;
+	void (*set_width)(unsigned int width);
 };
 
 int foliolift_register_engine(struct foliolift_engine *engine);

@@ -10,7 +10,9 @@
  */
 #include "deps.h"
 #include "internal.h"
+#include "overwrite.h"
 
+DEFINE_STATIC_KEY_FALSE(foliolift_was_on_key);
 DEFINE_PER_CPU(struct foliolift_stats, foliolift_stats);
 
 const char foliolift_copied, foliolift_poisoned;
@@ -25,10 +27,50 @@ struct foliolift_limit foliolift_limit = {
 	.nr_folios = 512,
 };
 
+/*
+ * Left alone: migrations of a single folio for which a program waits in a fault, and
+ * those away from memory that fails, where the machine check should hit the move.
+ */
+unsigned long foliolift_reasons = ~(BIT(MR_NUMA_MISPLACED) |
+				    BIT(MR_MEMORY_FAILURE));
+
 static void foliolift_count_fallback(enum foliolift_fallback cause,
 				     unsigned int nr_folios)
 {
 	this_cpu_add(foliolift_stats.fallback[cause], nr_folios);
+}
+
+/* Does @mapping migrate its folios by a callback that ends in the common copy? */
+static bool foliolift_known_callback(const struct address_space *mapping)
+{
+	int (*callback)(struct address_space *mapping, struct folio *dst,
+			struct folio *src, enum migrate_mode mode) =
+		mapping->a_ops->migrate_folio;
+
+	if (!callback)
+		return false;
+	return callback == migrate_folio || callback == filemap_migrate_folio ||
+	       callback == buffer_migrate_folio ||
+	       callback == buffer_migrate_folio_norefs;
+}
+
+/**
+ * foliolift_zero_dst() - Zero a destination that may not be overwritten whole.
+ * @mapping:	Mapping of the source, which is locked; may be NULL.
+ * @dst:	The destination.
+ *
+ * Does what the page allocator has left undone for a destination of a migration, unless
+ * @mapping migrates by the common copy.
+ *
+ * Context: The move, before a callback of @mapping is called.  May reschedule.
+ */
+void foliolift_zero_dst(const struct address_space *mapping, struct folio *dst)
+{
+	if (!mapping || !mapping->a_ops->migrate_folio ||
+	    foliolift_known_callback(mapping) || folio_test_hugetlb(dst) ||
+	    !want_init_on_alloc(0) || want_init_on_free())
+		return;
+	folio_zero_range(dst, 0, folio_size(dst));
 }
 
 /*
@@ -48,23 +90,17 @@ static void foliolift_count_fallback(enum foliolift_fallback cause,
 static bool foliolift_uses_common_copy(struct folio *src)
 {
 	struct address_space *mapping;
-	int (*callback)(struct address_space *mapping, struct folio *dst,
-			struct folio *src, enum migrate_mode mode);
 
 	if (__folio_test_movable(src) || folio_test_hugetlb(src))
 		return false;
 	mapping = folio_mapping(src);
 	if (!mapping)
 		return true;
-	if (mapping_inaccessible(mapping) || shmem_mapping(mapping))
+	if (mapping_inaccessible(mapping) || shmem_mapping(mapping) ||
+	    !foliolift_known_callback(mapping))
 		return false;
-	callback = mapping->a_ops->migrate_folio;
-	if (!callback)
-		return false;
-	if (callback == migrate_folio || callback == filemap_migrate_folio)
-		return true;
-	return (callback == buffer_migrate_folio ||
-		callback == buffer_migrate_folio_norefs) &&
+	return mapping->a_ops->migrate_folio == migrate_folio ||
+	       mapping->a_ops->migrate_folio == filemap_migrate_folio ||
 	       !folio_buffers(src);
 }
 
@@ -139,7 +175,8 @@ static void foliolift_collect(struct foliolift_batch *batch,
 
 /* Take in what the engine reported: mark the copied, count everything. */
 static void foliolift_settle(struct foliolift_batch *batch,
-			     const struct foliolift_engine *engine, int ret)
+			     const struct foliolift_engine *engine, int ret,
+			     u64 ns)
 {
 	enum foliolift_role role = engine->role;
 	unsigned int nr_copied = 0, nr_failed = 0, nr_pending = 0;
@@ -175,6 +212,9 @@ static void foliolift_settle(struct foliolift_batch *batch,
 		     nr_copied);
 	this_cpu_add(foliolift_stats.engine[role][FOLIOLIFT_STAT_PAGES],
 		     nr_pages);
+	if (!ret)
+		this_cpu_add(foliolift_stats.engine[role][FOLIOLIFT_STAT_NS],
+			     ns);
 	if (likely(nr_copied == batch->nr_segments && !ret))
 		return;
 	this_cpu_add(foliolift_stats.engine[role][FOLIOLIFT_STAT_FAILED],
@@ -211,13 +251,15 @@ static void foliolift_copy_with(const struct foliolift_engine *engine,
 	src = list_first_entry(src_folios, struct folio, lru);
 	dst = list_first_entry(dst_folios, struct folio, lru);
 	while (!list_entry_is_head(src, src_folios, lru)) {
+		u64 start;
 		int ret;
 
 		foliolift_collect(&batch, max_segments, src_folios, &src, &dst);
 		if (!batch.nr_segments)
 			continue;
+		start = ktime_get_ns();
 		ret = static_call(foliolift_copy)(&batch);
-		foliolift_settle(&batch, engine, ret);
+		foliolift_settle(&batch, engine, ret, ktime_get_ns() - start);
 	}
 	kfree(batch.segments);
 }
@@ -241,9 +283,9 @@ void foliolift_copy_stage(struct list_head *src_folios,
 			  enum migrate_mode mode, int reason)
 {
 	const struct foliolift_engine *engine;
-	unsigned int nr_folios = 0;
+	unsigned int nr_folios = 0, size;
 	unsigned long nr_pages = 0;
-	struct folio *src;
+	struct folio *src, *dst;
 	int idx;
 
 	list_for_each_entry(src, src_folios, lru) {
@@ -253,10 +295,25 @@ void foliolift_copy_stage(struct list_head *src_folios,
 	if (!nr_folios)
 		return;
 
+	if (!(READ_ONCE(foliolift_reasons) & BIT(reason))) {
+		foliolift_count_fallback(FOLIOLIFT_FALLBACK_REASON, nr_folios);
+		return;
+	}
+	size = foliolift_size_class(nr_pages);
+	this_cpu_inc(foliolift_stats.batches[size]);
+	this_cpu_add(foliolift_stats.pages[size], nr_pages);
+	if (unlikely(READ_ONCE(foliolift_sampler_asleep))) {
+		src = list_first_entry(src_folios, struct folio, lru);
+		dst = list_first_entry(dst_folios, struct folio, lru);
+		foliolift_sampler_wake(folio_nid(src), folio_nid(dst));
+	}
+
 	engine = foliolift_enter(nr_pages, &idx);
 	if (engine)
 		foliolift_copy_with(engine, src_folios, dst_folios, nr_folios,
 				    mode, reason);
+	else
+		foliolift_count_fallback(FOLIOLIFT_FALLBACK_SMALL, nr_folios);
 	foliolift_exit(idx);
 }
 

@@ -11,6 +11,7 @@
  */
 #include "deps.h"
 #include "internal.h"
+#include "overwrite.h"
 
 /* No batch has so many pages: with this as the minimum the door is shut. */
 #define FOLIOLIFT_SHUT	ULONG_MAX
@@ -29,10 +30,11 @@ static struct foliolift_engine foliolift_cpu = {
 	.copy = foliolift_cpu_copy,
 };
 
-static DEFINE_MUTEX(foliolift_lock);
+/* Serialises registration and selection; see above. */
+DEFINE_MUTEX(foliolift_lock);
 
 /* Registered engines by role; written and read under foliolift_lock. */
-static struct foliolift_engine *foliolift_engines[FOLIOLIFT_NR_ROLES] = {
+struct foliolift_engine *foliolift_engines[FOLIOLIFT_NR_ROLES] = {
 	[FOLIOLIFT_ROLE_CPU] = &foliolift_cpu,
 };
 
@@ -41,6 +43,9 @@ static struct foliolift_engine *foliolift_engines[FOLIOLIFT_NR_ROLES] = {
  * the door is shut; read inside the door, or under the lock.
  */
 static struct foliolift_engine *foliolift_selected = &foliolift_cpu;
+
+/* How often the call was patched.  Written under foliolift_lock. */
+static unsigned long foliolift_nr_switches;
 
 /* The door: the smallest batch that goes to the selected engine, in pages. */
 static unsigned long foliolift_min_pages = FOLIOLIFT_CPU_MIN_PAGES;
@@ -117,10 +122,10 @@ static void foliolift_switch(struct foliolift_engine *to)
 	synchronize_srcu(&foliolift_srcu);
 	static_call_update(foliolift_copy, to->copy);
 	WRITE_ONCE(foliolift_selected, to);
+	WRITE_ONCE(foliolift_nr_switches, foliolift_nr_switches + 1);
 	/* Pairs with the acquire in foliolift_enter(). */
 	smp_store_release(&foliolift_min_pages,
 			  max_t(unsigned long, to->min_pages, 1));
-
 	module_put(from->owner);
 }
 
@@ -139,8 +144,32 @@ static struct foliolift_engine *foliolift_find(const char *name)
 }
 
 /**
+ * foliolift_use() - Have an engine copy from now on.
+ * @engine:	A registered engine.
+ * @min_pages:	Batches of fewer pages do not go to it.
+ *
+ * Context: Process context, with foliolift_lock held.  If the engine changes, waits for
+ * the batches that are in the one used so far.
+ * Return: 0, or -ENODEV if the engine's module is going away.
+ */
+int foliolift_use(struct foliolift_engine *engine, unsigned long min_pages)
+{
+	lockdep_assert_held(&foliolift_lock);
+	if (engine != foliolift_selected) {
+		if (!try_module_get(engine->owner))
+			return -ENODEV;
+		foliolift_switch(engine);
+	}
+	/* Pairs with the acquire in foliolift_enter(), as in foliolift_switch(). */
+	smp_store_release(&foliolift_min_pages,
+			  clamp(min_pages, 1, FOLIOLIFT_SHUT - 1));
+	return 0;
+}
+
+/**
  * foliolift_select_engine() - Choose the engine that copies.
- * @name:	Name of a registered engine; a newline at the end is allowed.
+ * @name:	Name of a registered engine, or "auto" to have the policy choose; a newline
+ *		at the end is allowed.
  *
  * The selected engine's module is pinned until another engine is selected.
  *
@@ -151,17 +180,20 @@ static struct foliolift_engine *foliolift_find(const char *name)
 int foliolift_select_engine(const char *name)
 {
 	struct foliolift_engine *engine;
+	int err;
 
 	guard(mutex)(&foliolift_lock);
+	if (sysfs_streq(name, "auto")) {
+		foliolift_auto_begin();
+		return 0;
+	}
 	engine = foliolift_find(name);
 	if (!engine)
 		return -ENODEV;
-	if (engine == foliolift_selected)
-		return 0;
-	if (!try_module_get(engine->owner))
-		return -ENODEV;
-	foliolift_switch(engine);
-	return 0;
+	err = foliolift_use(engine, engine->min_pages);
+	if (!err)
+		foliolift_auto_end();
+	return err;
 }
 
 /**
@@ -175,20 +207,44 @@ int foliolift_select_engine(const char *name)
 void foliolift_set_enabled(bool on)
 {
 	guard(mutex)(&foliolift_lock);
-	if (on)
+	if (on == static_key_enabled(&foliolift_key))
+		return;
+	if (on) {
+		/* First, so that no destination goes unzeroed unknown to the move. */
+		static_branch_enable(&foliolift_was_on_key);
 		static_branch_enable(&foliolift_key);
-	else
+		foliolift_auto_kick();
+	} else {
 		static_branch_disable(&foliolift_key);
+	}
 }
 
-/* The name of the engine in use, for sysfs. */
+/**
+ * foliolift_get_switches() - How often the static call was patched.
+ *
+ * Return: Times since boot, whoever asked for it.
+ */
+unsigned long foliolift_get_switches(void)
+{
+	return READ_ONCE(foliolift_nr_switches);
+}
+
+/* What was chosen, for sysfs. */
 ssize_t foliolift_show_selected(char *buf)
+{
+	guard(mutex)(&foliolift_lock);
+	return sysfs_emit(buf, "%s\n", foliolift_auto_on() ? "auto" :
+					foliolift_selected->name);
+}
+
+/* The name of the engine that copies, for sysfs. */
+ssize_t foliolift_show_active(char *buf)
 {
 	guard(mutex)(&foliolift_lock);
 	return sysfs_emit(buf, "%s\n", foliolift_selected->name);
 }
 
-/* The names of the registered engines, for sysfs. */
+/* The names that can be chosen, for sysfs. */
 ssize_t foliolift_show_available(char *buf)
 {
 	ssize_t len = 0;
@@ -199,7 +255,7 @@ ssize_t foliolift_show_available(char *buf)
 		if (foliolift_engines[role])
 			len += sysfs_emit_at(buf, len, "%s%s", len ? " " : "",
 					     foliolift_engines[role]->name);
-	return len + sysfs_emit_at(buf, len, "\n");
+	return len + sysfs_emit_at(buf, len, " auto\n");
 }
 
 static bool foliolift_name_ok(const char *name)
@@ -207,7 +263,7 @@ static bool foliolift_name_ok(const char *name)
 	size_t len = name ? strnlen(name, FOLIOLIFT_NAME_LEN) : 0;
 
 	/* Not islower(): for the kernel that is Latin-1, and paths are not. */
-	return len && len < FOLIOLIFT_NAME_LEN &&
+	return len && len < FOLIOLIFT_NAME_LEN && strcmp(name, "auto") &&
 	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == len;
 }
 
@@ -216,19 +272,20 @@ static bool foliolift_name_ok(const char *name)
  * @engine:	The engine.  The caller keeps it, unchanged, until
  *		foliolift_unregister_engine() has returned.
  *
- * The engine can be selected from then on; it does not become the selected one
- * by itself.
+ * The engine can be selected from then on, by name or by the policy, which first has it
+ * measured.
  *
  * Context: Process context.  Takes foliolift_lock.
  * Return: 0; -EINVAL if a name, a role other than the CPU's or the copy function
- * is missing or wrong; -EBUSY if the role or the name is taken; -ENODEV if foliolift
- * could not come up; -ENOMEM.
+ * is missing or wrong, or the one to set a width; -EBUSY if the role or the name is
+ * taken; -ENODEV if foliolift could not come up; -ENOMEM.
  */
 int foliolift_register_engine(struct foliolift_engine *engine)
 {
 	int err;
 
 	if (!engine || !engine->copy || !foliolift_name_ok(engine->name) ||
+	    (engine->max_width > 1 && !engine->set_width) ||
 	    engine->role <= FOLIOLIFT_ROLE_CPU ||
 	    engine->role >= FOLIOLIFT_NR_ROLES)
 		return -EINVAL;
@@ -240,6 +297,8 @@ int foliolift_register_engine(struct foliolift_engine *engine)
 	if (err)
 		return err;
 	foliolift_engines[engine->role] = engine;
+	foliolift_speed_forget(engine);
+	foliolift_auto_kick();
 	return 0;
 }
 EXPORT_SYMBOL_GPL(foliolift_register_engine);
@@ -249,7 +308,7 @@ EXPORT_SYMBOL_GPL(foliolift_register_engine);
  * @engine:	An engine that is registered.  One that is not, or NULL, is left
  *		alone, so that a driver may call this on every way out.
  *
- * If the engine is the selected one, "cpu" is selected instead.  On return no
+ * If the engine is the one that copies, "cpu" does instead.  On return no
  * batch is in the engine and none will come.
  *
  * Context: Process context, not from inside an engine's copy function.  Takes
@@ -266,6 +325,7 @@ void foliolift_unregister_engine(struct foliolift_engine *engine)
 	foliolift_engines[engine->role] = NULL;
 	if (foliolift_selected == engine)
 		foliolift_switch(&foliolift_cpu);
+	foliolift_speed_forget(engine);
 	foliolift_sysfs_remove_engine(engine);
 }
 EXPORT_SYMBOL_GPL(foliolift_unregister_engine);

@@ -104,7 +104,7 @@ static void foliolift_kunit_run(struct foliolift_kunit_lists *lists,
 	foliolift_collect(&batch, FOLIOLIFT_KUNIT_FOLIOS, &lists->src_folios,
 			  &src, &dst);
 	if (batch.nr_segments)
-		foliolift_settle(&batch, &engine, copy(&batch));
+		foliolift_settle(&batch, &engine, copy(&batch), 0);
 }
 
 static void foliolift_kunit_copies(struct kunit *test)

@@ -41,6 +41,7 @@ static void foliolift_kunit_refuses_bad(struct kunit *test)
 	};
 	static const char * const bad_names[] = {
 		NULL, "", "Upper", "sp ace", "new\nline", "0123456789abcdef",
+		"auto",
 	};
 	struct foliolift_engine engine;
 	int i;
@@ -49,6 +50,10 @@ static void foliolift_kunit_refuses_bad(struct kunit *test)
 
 	engine = good;
 	engine.copy = NULL;
+	KUNIT_EXPECT_EQ(test, foliolift_register_engine(&engine), -EINVAL);
+
+	engine = good;
+	engine.max_width = 2;
 	KUNIT_EXPECT_EQ(test, foliolift_register_engine(&engine), -EINVAL);
 
 	engine = good;
@@ -115,7 +120,8 @@ static char foliolift_kunit_was[FOLIOLIFT_NAME_LEN];
 static int foliolift_kunit_init(struct kunit *test)
 {
 	mutex_lock(&foliolift_lock);
-	strscpy(foliolift_kunit_was, foliolift_selected->name);
+	strscpy(foliolift_kunit_was,
+		foliolift_auto_on() ? "auto" : foliolift_selected->name);
 	mutex_unlock(&foliolift_lock);
 	return foliolift_select_engine("cpu");
 }

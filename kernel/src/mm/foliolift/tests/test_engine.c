@@ -12,12 +12,15 @@
 #include <linux/completion.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
+#include <linux/file.h>
 #include <linux/foliolift.h>
 #include <linux/highmem.h>
 #include <linux/kprobes.h>
+#include <linux/migrate.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/pagemap.h>
 #include <linux/workqueue.h>
 
 /* ----- what it is told; each file one value ----- */
@@ -51,7 +54,8 @@ static notrace noinline int test_read_poison(void)
 }
 
 /*
- * A call of folio_mc_copy() from the poisoned folio goes to the function above in its
+ * A call of folio_mc_copy(), or of foliolift_copy_part() where several CPUs copy, from
+ * the poisoned folio goes to the function above in its
  * place.  No kretprobe: a copy may sleep, and would return through a trampoline whose
  * probe is gone if the module is removed meanwhile.
  */
@@ -72,13 +76,22 @@ static void test_copy_post(struct kprobe *kp, struct pt_regs *regs,
 {
 }
 
-/* With it every engine, and the kernel without any, meets the poison. */
+/* With them every engine, and the kernel without any, meets the poison. */
 static struct kprobe test_copy_probe = {
 	.symbol_name = "folio_mc_copy",
 	.flags = KPROBE_FLAG_DISABLED,
 	.pre_handler = test_copy_entry,
 	.post_handler = test_copy_post,
 };
+
+static struct kprobe test_part_probe = {
+	.symbol_name = "foliolift_copy_part",
+	.flags = KPROBE_FLAG_DISABLED,
+	.pre_handler = test_copy_entry,
+	.post_handler = test_copy_post,
+};
+
+static struct kprobe *test_probes[] = { &test_copy_probe, &test_part_probe };
 
 /*
  * ----- a pin: a reference that is written through -----
@@ -110,6 +123,55 @@ static void test_use_pin(void)
 	}
 	mutex_unlock(&pin_lock);
 }
+
+/*
+ * ----- a file whose folios migrate by a callback that copies half of them -----
+ *
+ * No filesystem in the kernel does so.  But only the common copy is known to write a
+ * destination whole, so whatever a callback leaves out must have been zeroed.
+ */
+
+static int test_half_migrate(struct address_space *mapping, struct folio *dst,
+			     struct folio *src, enum migrate_mode mode)
+{
+	int err = folio_migrate_mapping(mapping, dst, src, 0);
+
+	if (err != MIGRATEPAGE_SUCCESS)
+		return err;
+	memcpy(folio_address(dst), folio_address(src), folio_size(src) / 2);
+	folio_migrate_flags(dst, src);
+	return MIGRATEPAGE_SUCCESS;
+}
+
+static struct file *half_file;
+static const struct address_space_operations *half_real_aops;
+static struct address_space_operations half_aops;
+
+static void test_half_undo(void)
+{
+	if (half_file) {
+		half_file->f_mapping->a_ops = half_real_aops;
+		fput(half_file);
+		half_file = NULL;
+	}
+}
+
+/* "FD": the file becomes such one until another takes its place or the module goes. */
+static int test_half_set(void *data, u64 fd)
+{
+	struct file *file = fget(fd);
+
+	if (!file)
+		return -EBADF;
+	test_half_undo();
+	half_file = file;
+	half_real_aops = file->f_mapping->a_ops;
+	half_aops = *half_real_aops;
+	half_aops.migrate_folio = test_half_migrate;
+	file->f_mapping->a_ops = &half_aops;
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(test_half_fops, NULL, test_half_set, "%llu\n");
 
 /* ----- the engine ----- */
 
@@ -226,12 +288,14 @@ DEFINE_DEBUGFS_ATTRIBUTE(test_counter_fops, test_counter_get,
 static int test_poison_set(void *data, u64 addr)
 {
 	struct page *page = NULL;
-	int err;
+	int i, err;
 
-	err = addr ? enable_kprobe(&test_copy_probe) :
-		     disable_kprobe(&test_copy_probe);
-	if (err)
-		return err;
+	for (i = 0; i < ARRAY_SIZE(test_probes); i++) {
+		err = addr ? enable_kprobe(test_probes[i]) :
+			     disable_kprobe(test_probes[i]);
+		if (err)
+			return err;
+	}
 	if (addr) {
 		if (get_user_pages_fast(addr, 1, 0, &page) != 1)
 			return -EFAULT;
@@ -314,6 +378,7 @@ static void test_add_files(void)
 	debugfs_create_file_unsafe("poison_reads", 0600, dir, &poison_reads,
 				   &test_counter_fops);
 	debugfs_create_file_unsafe("pin_addr", 0200, dir, NULL, &test_pin_fops);
+	debugfs_create_file_unsafe("half_fd", 0200, dir, NULL, &test_half_fops);
 	debugfs_create_x64("pin_value", 0600, dir, &pin_value);
 	debugfs_create_bool("pin_done", 0400, dir, &pin_done);
 	debugfs_create_file_unsafe("registered", 0600, dir, NULL,
@@ -328,9 +393,9 @@ static int __init test_engine_init(void)
 				  0);
 	if (!test_wq)
 		return -ENOMEM;
-	err = register_kprobe(&test_copy_probe);
+	err = register_kprobes(test_probes, ARRAY_SIZE(test_probes));
 	if (err) {
-		pr_err("cannot probe folio_mc_copy() (error %d)\n", err);
+		pr_err("cannot probe the functions that copy (error %d)\n", err);
 		goto out_wq;
 	}
 	err = test_registered_set(NULL, 1);
@@ -343,7 +408,7 @@ static int __init test_engine_init(void)
 	return 0;
 
 out_probe:
-	unregister_kprobe(&test_copy_probe);
+	unregister_kprobes(test_probes, ARRAY_SIZE(test_probes));
 out_wq:
 	destroy_workqueue(test_wq);
 	return err;
@@ -354,7 +419,8 @@ static void __exit test_engine_exit(void)
 {
 	debugfs_remove(test_dir);
 	test_registered_set(NULL, 0);
-	unregister_kprobe(&test_copy_probe);
+	unregister_kprobes(test_probes, ARRAY_SIZE(test_probes));
+	test_half_undo();
 	test_pin_set(NULL, 0);
 	destroy_workqueue(test_wq);
 }
