@@ -59,9 +59,19 @@ wait_lock() {
 	flock -n "$fd" || { say "waiting for another step that uses $(rel "${1%.lock}")"; flock "$fd"; }
 }
 
+# The processor of a topology: x86_64, or what its line "arch NAME" says.
+topology_arch() {
+	awk '$1 == "arch" { arch = $2 } END { print arch ? arch : "x86_64" }' "$ROOT/lab/topologies/$1.conf"
+}
+
+# check_topology NAME [ARCH]: it exists, and its kernel is one for ARCH
 check_topology() {
+	local name fits=()
 	[ -f "$ROOT/lab/topologies/$1.conf" ] ||
 		usage_die "unknown topology '$1'; known are: $(commas "$(topologies)")."
+	[ -n "${2-}" ] && [ "$(topology_arch "$1")" != "$2" ] || return 0
+	for name in $(topologies); do [ "$(topology_arch "$name")" != "$2" ] || fits+=("$name"); done
+	usage_die "the topology '$1' is no $2 machine; of those there are: $(commas "${fits[@]}")."
 }
 
 # The version a kernel's top Makefile (standard input) declares: 6.12.y
@@ -73,13 +83,26 @@ kernel_version() {
 # Minutes and seconds since the second $1 of SECONDS.
 elapsed() { printf '%d:%02d' $(((SECONDS - $1) / 60)) $(((SECONDS - $1) % 60)); }
 
-# Engines a measurement can be asked for; none is foliolift switched off. An engine more: a word here.
-ENGINES='none cpu'
+# Kernels the lab builds; arm64 is the lifted source for the machine with DMA channels (docs/arm64-dma.md).
+KERNELS='stock lifted debug arm64'
+check_kernel() {
+	case " $KERNELS " in
+	*" $1 "*) ;;
+	*) usage_die "unknown kernel '$1'; known are: ${KERNELS// /, }." ;;
+	esac
+}
+
+# Engines a measurement can be asked for: NAME, or NAME:N with so many threads or channels. none is foliolift
+# switched off. An engine more: a word here.
+ENGINES='none cpu mt dma auto'
 check_engine() {
 	case " $ENGINES " in
-	*" $1 "*) ;;
-	*) usage_die "unknown engine '$1'; known are: ${ENGINES// /, }." ;;
+	*" ${1%%:*} "*) ;;
+	*) usage_die "unknown engine '${1%%:*}'; known are: ${ENGINES// /, }." ;;
 	esac
+	[[ $1 == *:* ]] || return 0
+	[[ $1 =~ ^(mt|dma):[0-9]+$ ]] || usage_die "engine '$1': only mt and dma take a number, of threads or channels."
+	[[ ${1#*:} =~ ^([1-9]|[12][0-9]|3[012])$ ]] || usage_die "engine '$1': from 1 to 32 threads or channels, not ${1#*:}."
 }
 
 # The environment of a results file as a JSON object: environment TOPOLOGY ACCELERATOR

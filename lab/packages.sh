@@ -1,14 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# packages.sh [PACKAGE...]: installs what is missing of the lab's packages and of those named. Costs nothing when
-# everything is there.
+# packages.sh [--arm64] [PACKAGE...]: installs what is missing of the lab's packages and of those named; --arm64: also of
+# those that the arm64 machine needs. Costs nothing when everything is there.
 set -euo pipefail
 # shellcheck source=lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+more=()
+if [ "${1-}" = --arm64 ]; then
+	more=(qemu-system-arm gcc-aarch64-linux-gnu libc6-dev-arm64-cross device-tree-compiler)
+	shift
+fi
 want=(linux-source-6.12 qemu-system-x86 busybox-static ccache build-essential libc6-dev flex bison bc cpio kmod rsync patch
 	libelf-dev libssl-dev libnuma-dev xz-utils zstd jq perl python3-minimal git procps util-linux
-	libcmocka-dev libcap-dev liburing-dev "$@")
+	libcmocka-dev libcap-dev liburing-dev "${more[@]}" "$@")
 missing=$(comm -23 <(printf '%s\n' "${want[@]}" | sort -u) \
 	<(dpkg-query -W -f '${Package} ${Status}\n' "${want[@]}" 2>/dev/null | sed -n 's/ install ok installed$//p' | sort -u))
 [ -n "$missing" ] || exit 0

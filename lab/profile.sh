@@ -20,18 +20,19 @@ usage() {
 ./run profile [options]: instructions per page of move_pages(2), by kernel function, kernels side by side
   --quick              4 KB pages and totals only, one boot of each
   --variants LIST      what to compare, the first is what the others are compared with: a kernel, and after a colon the
-                       engine (stock,lifted,lifted:cpu); without an engine foliolift is switched off
+                       engine (stock,lifted,lifted:cpu,lifted:mt:1); without an engine foliolift is switched off. The arm64 kernel is
+                       profiled on the machine with DMA channels: arm64,arm64:cpu
   --kernel NAME=DIR    take that kernel from a build directory (may be repeated)
   --boots N            boots of each variant (2)
   --jobs N             boots at a time (as many as there are CPUs)
-  --topology NAME      a topology whose nodes 0 and 1 have memory (numa2)
+  --topology NAME      a topology whose nodes 0 and 1 have memory (numa2; of arm64 arm64-dma)
   --top N              functions in a table (30)
   --out FILE           the results (build/results/instructions.json)
-  --check              only look whether the options are right
+  --check              only look whether the options are right, and tell which of the lab's kernels are wanted
 USAGE
 }
 
-quick=0 variants='' boots='' jobs=$(nproc) topology=numa2 top=30 results=$BUILD/results/instructions.json only_check=0
+quick=0 variants='' boots='' jobs=$(nproc) topology='' top=30 results=$BUILD/results/instructions.json only_check=0
 declare -A objects=()
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -62,32 +63,43 @@ done
 for number in "boots $boots" "jobs $jobs" "top $top"; do
 	[[ ${number#* } =~ ^[1-9][0-9]{0,2}$ ]] || usage_die "profile: --${number% *} wants a number from 1 to 999, not '${number#* }'."
 done
-check_topology "$topology"
-IFS=, read -ra variants <<<"${variants:-stock,lifted,lifted:cpu}"
+[ -z "$topology" ] || check_topology "$topology"
+IFS=, read -ra variants <<<"${variants:-stock,lifted,lifted:cpu,lifted:mt:1}"
 [ ${#variants[@]} -gt 0 ] || usage_die "profile: --variants wants at least one kernel."
+wanted=() arch=''
 for variant in "${variants[@]}"; do
-	case ${variant%%:*} in
-	stock | lifted | debug) : "${objects[${variant%%:*}]:=$BUILD/kernel/${variant%%:*}}" ;;
-	*) [ -n "${objects[${variant%%:*}]-}" ] || usage_die "profile: unknown kernel '${variant%%:*}'; known are stock, lifted, debug and those of --kernel NAME=DIR." ;;
-	esac
+	name=${variant%%:*}
+	if [ -z "${objects[$name]-}" ]; then
+		[[ " $KERNELS " == *" $name "* ]] || usage_die "profile: unknown kernel '$name'; known are ${KERNELS// /, } and those of --kernel NAME=DIR."
+		objects[$name]=$BUILD/kernel/$name
+	fi
+	[[ ${objects[$name]} != "$BUILD/kernel/$name" || " ${wanted[*]} " == *" $name "* ]] || wanted+=("$name")
+	of=x86_64
+	[ "$name" != arm64 ] && [ ! -d "${objects[$name]}/arch/arm64" ] || of=arm64
+	[ "${arch:=$of}" = "$of" ] || usage_die "profile: instructions of $arch and $of kernels cannot be compared; profile them one after the other."
 	[[ $variant == *:* ]] || continue
 	check_engine "${variant#*:}"
-	[ "${variant%%:*}" != stock ] || [ "${variant#*:}" = none ] || usage_die "profile: the stock kernel has no engines."
+	[ "$name" != stock ] || [ "${variant#*:}" = none ] || usage_die "profile: the stock kernel has no engines."
 done
-[ "$only_check" = 0 ] || exit 0
+programs=build/guest/bin
+if [ "$arch" = arm64 ]; then
+	: "${topology:=arm64-dma}"
+	programs=build/guest/arm64/bin
+fi
+: "${topology:=numa2}"
+check_topology "$topology" "$arch"
+if [ "$only_check" = 1 ]; then
+	echo "${wanted[@]}"
+	exit 0
+fi
 for variant in "${variants[@]}"; do
 	[ -f "${objects[${variant%%:*}]}/System.map" ] || die "there is no built kernel '${variant%%:*}'; build it with ./run kernel ${variant%%:*}."
 done
 
 # ---- what is built
-plugin=$BUILD/plugin/insnprof.so
-mkdir -p "$BUILD/plugin" "$BUILD/log" "$(dirname "$results")"
-if [ ! -f "$plugin" ] || [ -n "$(find "$ROOT/lab/plugin" -name '*.[ch]' -newer "$plugin")" ]; then
-	gcc -O2 -Wall -Wextra -fPIC -shared -fvisibility=hidden -o "$plugin.new" "$ROOT/lab/plugin/insnprof.c" ||
-		die "the profile plugin does not compile; the compiler's messages are above."
-	mv "$plugin.new" "$plugin"
-fi
-make -s -C "$ROOT" build/guest/bin/moveonce || die "tools/moveonce.c does not compile; the compiler's messages are above."
+mkdir -p "$BUILD/log" "$(dirname "$results")"
+plugin=$("$ROOT/lab/plugin/build.sh")
+make -s -C "$ROOT" $programs/moveonce || die "tools/moveonce.c does not compile; the compiler's messages are above."
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/foliolift-profile.XXXXXX")
 pids=()
@@ -119,18 +131,8 @@ moves() {
 guest_script() { # ENGINE
 	cat <<-SCRIPT
 		set -e
-		knobs=/sys/kernel/mm/foliolift
-		if [ -d \$knobs ]; then
-			if [ $1 = none ]; then
-				echo 0 >\$knobs/enabled
-			else
-				echo $1 >\$knobs/engine
-				echo 1 >\$knobs/enabled
-			fi
-		elif [ $1 != none ]; then
-			echo "this kernel has no \$knobs, so no engine $1" >&2
-			exit 3
-		fi
+		. /lab/knobs.sh
+		if [ $1 = none ]; then lift_off; else set_engine $1; fi
 		[ ! -e /proc/sys/kernel/numa_balancing ] || echo 0 >/proc/sys/kernel/numa_balancing
 		echo 3600 >/proc/sys/vm/stat_interval
 		for task in /proc/[0-9]*; do
@@ -190,7 +192,8 @@ version=$(awk '$1 == "kernel_version" { print $2; exit }' "$work"/*.out)
 method='instructions executed by all CPUs between two marks around move_pages(2), counted by a TCG plugin under -icount;
 each call several times after some uncounted ones, the median taken, below 64 pages the least; measure "difference": (call with more pages - call
 with fewer) / difference of pages, "call": a whole call; pages are of 4 KB, also those of 2 MB pages; copy: the functions
-that move bytes, with one instruction per byte (rep movsb); serial: all but the copy, so with the zeroing'
+that move bytes, with one instruction per byte (rep movsb); serial: all but the copy, so with the zeroing; cpu_copy: copy and the functions around it that only engine cpu runs;
+copy_left: what another engine leaves of that to the CPUs'
 jq --argjson env "$(environment "$topology" tcg)" --arg version "$version" --arg method "${method//$'\n'/ }" --arg boots "$boots" \
 	'$env + {kernel_version: $version, $method, boots: ($boots | tonumber)} + .' "$work/rows.json" >"$work/results.json"
 mv "$work/results.json" "$results"

@@ -242,7 +242,11 @@ for ((i = 1; i <= ${#patches[@]}; i++)); do
 		[ ! -f "$check/$file" ] || put "$check/$file" "$file"
 	done <<<"$touched"
 	# of foliolift's options those that this step knows
-	known=$(sed -n 's/^config \(.*\)/\1/p' "$tree/mm/foliolift/Kconfig" | paste -sd'|')
+	known=$({
+		sed -n 's/^config //p' "$tree/mm/foliolift/Kconfig"
+		# dmatest can only be had where a device selects the DMA engines
+		sed -n 's/^config \(DMA_SOFT\)$/\1\nDMATEST/p' "$tree/drivers/dma/Kconfig"
+	} | paste -sd'|')
 	grep -E "^CONFIG_($known)=" "$configs/foliolift.config" >"$out/state/fragment" || true
 	compile "$(basename "${steps[i - 1]}" .txt)" "$configs/lab.config" "$out/state/fragment"
 done

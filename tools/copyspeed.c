@@ -9,8 +9,18 @@
  *	bytes  runs  ns_median  ns_p99  GB/s of the median
  *
  * Used to choose the default of batch_bytes; see docs/batch-size.md.
+ *
+ * copyspeed chunks: one thread and then two copy 8 MB that they share out in chunks, with
+ * the cursor and the counter that engine mt has.  One line a chunk size:
+ *
+ *	chunk  ns_1_thread  ns_2_threads  speed-up  longest ns of one chunk (median of runs)
+ *
+ * The best of the runs, since whatever disturbs one makes it longer.  Used to choose
+ * FOLIOLIFT_CHUNK_PAGES; see docs/engines.md.
  */
 #define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,13 +87,121 @@ static void measure(char *dst, const char *src, size_t len)
 	       (double)len / ns[RUNS / 2]);
 }
 
-int main(void)
+/* ----- chunks ----- */
+
+#define SHARED (8UL << 20)
+#define CHUNK_RUNS 60
+
+static struct {
+	char *dst;
+	const char *src;
+	size_t chunk;
+	atomic_ulong next, done;
+	unsigned long longest[2]; /* of each thread */
+} job;
+
+static atomic_int round_nr, rounds_end;
+
+static void take_all(int who)
+{
+	unsigned long at, t, longest = 0;
+
+	while ((at = atomic_fetch_add(&job.next, job.chunk)) < SHARED) {
+		t = now_ns();
+		copy(job.dst + at, job.src + at, job.chunk);
+		t = now_ns() - t;
+		if (t > longest)
+			longest = t;
+		atomic_fetch_add(&job.done, job.chunk);
+	}
+	job.longest[who] = longest;
+}
+
+static void *helper(void *unused)
+{
+	int seen = 0;
+
+	(void)unused;
+	while (!atomic_load(&rounds_end)) {
+		if (atomic_load(&round_nr) == seen)
+			continue;
+		seen = atomic_load(&round_nr);
+		take_all(1);
+	}
+	return NULL;
+}
+
+static unsigned long share(char *dst, const char *src, size_t chunk, int threads,
+			   unsigned long *longest)
+{
+	unsigned long best = -1UL, longests[CHUNK_RUNS];
+	size_t places = AREA / SHARED;
+
+	for (int i = 0; i < CHUNK_RUNS; i++) {
+		size_t place = i * 7UL % places;
+		unsigned long t;
+
+		job.dst = dst + place * SHARED;
+		job.src = src + place * SHARED;
+		job.chunk = chunk;
+		job.longest[1] = 0;
+		atomic_store(&job.done, 0);
+		atomic_store(&job.next, 0);
+		t = now_ns();
+		if (threads == 2)
+			atomic_fetch_add(&round_nr, 1);
+		take_all(0);
+		while (atomic_load(&job.done) < SHARED)
+			;
+		t = now_ns() - t;
+		if (t < best)
+			best = t;
+		longests[i] = job.longest[0] > job.longest[1] ? job.longest[0] : job.longest[1];
+		atomic_store(&job.next, SHARED);
+	}
+	qsort(longests, CHUNK_RUNS, sizeof(*longests), by_value);
+	*longest = longests[CHUNK_RUNS / 2];
+	return best;
+}
+
+static void chunks(char *dst, const char *src)
+{
+	pthread_t thread;
+
+	atomic_store(&job.next, SHARED);
+	if (pthread_create(&thread, NULL, helper, NULL)) {
+		fputs("copyspeed: no second thread can be had.\n", stderr);
+		exit(1);
+	}
+	for (size_t chunk = 4096; chunk <= 2UL << 20; chunk *= 2) {
+		unsigned long longest, one = share(dst, src, chunk, 1, &longest);
+		unsigned long two = share(dst, src, chunk, 2, &longest);
+
+		printf("%zu\t%lu\t%lu\t%.2f\t%lu\n", chunk, one, two, (double)one / two,
+		       longest);
+	}
+	atomic_store(&rounds_end, 1);
+	pthread_join(thread, NULL);
+}
+
+int main(int argc, char **argv)
 {
 	static const size_t sizes[] = {
 		4096, 65536, 2UL << 20, 4UL << 20, 8UL << 20, 16UL << 20, 32UL << 20,
 	};
-	char *src = area(1), *dst = area(2);
+	int only_chunks = argc == 2 && !strcmp(argv[1], "chunks");
+	char *src, *dst;
 
+	if (argc > 1 && !only_chunks) {
+		fputs("copyspeed: it takes one argument at most, \"chunks\".\n", stderr);
+		return 2;
+	}
+	src = area(1);
+	dst = area(2);
+	if (only_chunks) {
+		chunks(dst, src);
+		return 0;
+	}
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
 		measure(dst, src, sizes[i]);
 	return 0;

@@ -18,6 +18,8 @@
  * exchanged and so is the thread's node.
  *
  * --kernel, --engine and --threads are labels for the rows, not settings. --json prints a row a line.
+ *
+ * copy_gbps_mean is the same for the copy stage alone, 0 where the kernel does not tell (copyphase.h).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -35,6 +37,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "copyphase.h"
 #include "options.h"
 
 #define KB4 4096UL
@@ -235,6 +238,9 @@ static void run_on(int node)
 		fail("cannot run on the CPUs of node %d: %s.", node, strerror(errno));
 }
 
+/* Seconds of the copy stages of the last move, 0 if unknown. */
+static double copy_seconds;
+
 /* Moves everything to a node, checks each page's status, and returns the seconds of the system call. */
 static double move_to(struct area *a, int node)
 {
@@ -246,9 +252,11 @@ static double move_to(struct area *a, int node)
 		a->node[i] = node;
 		a->status[i] = -4096;
 	}
+	copyphase_begin();
 	clock_gettime(CLOCK_MONOTONIC, &t0);
 	left = syscall(SYS_move_pages, 0, a->count, a->page, a->node, a->status, MPOL_MF_MOVE);
 	clock_gettime(CLOCK_MONOTONIC, &t1);
+	copy_seconds = copyphase_end(a->bytes / KB4);
 	if (left < 0)
 		fail("move_pages failed: %s.", strerror(errno));
 	for (i = 0; i < a->count; i++)
@@ -276,21 +284,38 @@ static double move_checked(struct area *a, int node, uint64_t seed)
 	return seconds;
 }
 
-static void report(int from, int to, unsigned long bytes, const double *gbps)
+/* Figures of a run: of the whole call, and of its copy stages. */
+struct figures {
+	double gbps, copy_gbps;
+};
+
+static struct figures figures(double bytes, double seconds)
 {
-	double mean = 0, sd = 0;
+	return (struct figures){ bytes / seconds / 1e9,
+				 copy_seconds > 0 ? bytes / copy_seconds / 1e9 : 0 };
+}
+
+static void report(int from, int to, unsigned long bytes, const struct figures *run)
+{
+	double mean = 0, sd = 0, copy = 0, best = 0, best_copy = 0;
 	int i;
 
+	for (i = 0; i < opt.runs; i++) {
+		mean += run[i].gbps / opt.runs;
+		copy += run[i].copy_gbps / opt.runs;
+		best = fmax(best, run[i].gbps);
+		best_copy = fmax(best_copy, run[i].copy_gbps);
+	}
 	for (i = 0; i < opt.runs; i++)
-		mean += gbps[i] / opt.runs;
-	for (i = 0; i < opt.runs; i++)
-		sd += (gbps[i] - mean) * (gbps[i] - mean);
+		sd += (run[i].gbps - mean) * (run[i].gbps - mean);
 	sd = opt.runs > 1 ? sqrt(sd / (opt.runs - 1)) : 0;
 	if (opt.json)
 		printf("{\"kernel\":\"%s\",\"engine\":\"%s\",\"threads\":%d,\"direction\":\"%s\",\"from\":%d,\"to\":%d,"
-		       "\"page_size\":%lu,\"pages\":%lu,\"gbps_mean\":%.6f,\"gbps_sd\":%.6f,\"runs\":%d,\"verified\":true}\n",
+		       "\"page_size\":%lu,\"pages\":%lu,\"gbps_mean\":%.6f,\"gbps_sd\":%.6f,"
+		       "\"gbps_best\":%.6f,\"copy_gbps_mean\":%.6f,\"copy_gbps_best\":%.6f,"
+		       "\"runs\":%d,\"verified\":true}\n",
 		       opt.kernel, opt.engine, opt.threads, opt.pull ? "pull" : "push", from, to,
-		       opt.unit, bytes / KB4, mean, sd, opt.runs);
+		       opt.unit, bytes / KB4, mean, sd, best, copy, best_copy, opt.runs);
 	else
 		printf("%s %6lu x %s  node %d -> %d  %8.3f +- %.3f GB/s  (%d runs, every byte checked)\n",
 		       opt.pull ? "pull" : "push", bytes / opt.unit,
@@ -300,7 +325,7 @@ static void report(int from, int to, unsigned long bytes, const double *gbps)
 
 static void measure(unsigned long count)
 {
-	static double there[MAX_RUNS], back[MAX_RUNS];
+	static struct figures there[MAX_RUNS], back[MAX_RUNS];
 	struct area a;
 	uint64_t seed = count;
 	double bytes;
@@ -317,11 +342,11 @@ static void measure(unsigned long count)
 		run_on(opt.pull ? opt.to : opt.from);
 		t = move_checked(&a, opt.to, seed++);
 		if (i >= 0)
-			there[i] = bytes / t / 1e9;
+			there[i] = figures(bytes, t);
 		run_on(opt.pull ? opt.from : opt.to);
 		t = opt.both ? move_checked(&a, opt.from, seed++) : move_to(&a, opt.from);
 		if (i >= 0)
-			back[i] = bytes / t / 1e9;
+			back[i] = figures(bytes, t);
 	}
 	report(opt.from, opt.to, a.bytes, there);
 	if (opt.both)
@@ -421,7 +446,10 @@ int main(int argc, char **argv)
 	parse(argc, argv);
 	run_on(opt.to); /* both nodes must exist before anything is allocated */
 	run_on(opt.from);
+	if (strcmp(opt.engine, "none")) /* then the moves copy, after that stage */
+		copyphase_open();
 	for (i = 0; i < opt.sizes; i++)
 		measure(opt.pages[i]);
+	copyphase_close();
 	return 0;
 }

@@ -14,7 +14,11 @@
 #include <termios.h>
 #include <unistd.h>
 
+#ifdef __aarch64__
+#define PORT "/dev/ttyAMA1"
+#else
 #define PORT "/dev/ttyS1"
+#endif
 
 static char *line;
 static size_t used, room;

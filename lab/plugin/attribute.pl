@@ -1,6 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0
 # attribute.pl BOOTS: turns what insnprof counted into rows, {"rows": [...], "functions": [...]} on standard output.
+# attribute.pl --difference PROFILE MAP FROM TO DIVISOR: only one profile's window TO less its window FROM, divided by
+# DIVISOR, by function.
 #
 # BOOTS has a line for each boot of a guest, separated by tabs:
 #	kernel  engine  init_on_alloc  insnprof's file  moveonce's output  System.map
@@ -16,7 +18,11 @@ use List::Util qw(max min sum0);
 
 # The functions that move or clear a page's bytes. An engine that copies with one of its own: a word more.
 my $copies = qr/^(?:copy_mc_enhanced_fast_string|copy_mc_fragile|copy_page|copy_page_regs)$/;
-my $clears = qr/^(?:clear_page_erms|clear_page_rep|clear_page_orig)$/;
+my $clears = qr/^(?:clear_page_erms|clear_page_rep|clear_page_orig|clear_page)$/;
+# What engine cpu does for the sake of the copy, and an engine that copies otherwise does not; and what it runs through
+# once a page on top of that, to let others run.
+my $by_cpu = qr/^(?:copy_highpage|folio_copy|folio_mc_copy|foliolift_cpu_copy)$/;
+my @yield = ('__cond_resched', 'rcu_all_qs');
 my $least = 0.05;    # instructions per page below which a function has no row
 my $few = 64;        # pages of a small call
 
@@ -57,12 +63,26 @@ sub windows {
 		} else {
 			# both lists ascend
 			$i++ while $i + 1 < @$starts && $starts->[$i + 1] le $key;
-			$w->{$names->{$starts->[$i]}} += $n;
+			my $name = $names->{$starts->[$i]};
+			$w->{$name} += $n;
+			$w->{"(calls)"} += $n if $name eq $yield[0] && $starts->[$i] eq $key;
 		}
 	}
 	shift @windows;
 	die "foliolift: $file ends in the middle of a window.\n" if !@windows || !exists $windows[-1]{'(total)'};
 	return @windows;
+}
+
+if (@ARGV && $ARGV[0] eq '--difference') {
+	@ARGV == 6 or die "usage: attribute.pl --difference PROFILE MAP FROM TO DIVISOR\n";
+	my ($profile, $map, $from, $to, $by) = @ARGV[1 .. 5];
+	my @windows = windows($profile, $map);
+	die "foliolift: $profile has " . @windows . " windows, not $to.\n" if $to > @windows || $from < 1;
+	my %n = %{$windows[$to - 1]};
+	delete $n{'(calls)'};
+	$n{$_} -= $windows[$from - 1]{$_} // 0 for keys %n;
+	printf "%12.1f %s\n", $n{$_} / $by, $_ for grep { abs($n{$_}) >= $by } sort { $n{$b} <=> $n{$a} || $a cmp $b } keys %n;
+	exit;
 }
 
 # ---- all boots: windows that moved the same, together
@@ -107,6 +127,11 @@ sub row {
 	my ($copy, $zero) = (matching($counts, $copies), matching($counts, $clears));
 	warn "foliolift: $kernel copies with a function that lab/plugin/attribute.pl does not know; its copy counts as serial.\n"
 		if $engine eq 'none' && $copy < 64 * $pages;
+	if ($engine eq 'cpu') {
+		my $calls = $counts->{'(calls)'} // 0;
+		my $yields = $calls > 0 ? $pages * sum0(map { $counts->{$_} // 0 } @yield) / $calls : 0;
+		$more{cpu_copy_instructions_per_page} = 0 + sprintf '%.3f', ($copy + matching($counts, $by_cpu) + $yields) / $pages;
+	}
 	my $per_page = sub { 0 + sprintf '%.3f', $_[0] / $pages };
 	push @rows, {
 		%common, %more,
@@ -119,7 +144,7 @@ sub row {
 	};
 	return if $more{measure} eq 'call' && $pages >= $few;    # the differences tell it better
 	for (sort { $counts->{$b} <=> $counts->{$a} || $a cmp $b } keys %$counts) {
-		next if $_ eq '(total)' || abs($counts->{$_}) < $least * $pages;
+		next if $_ eq '(total)' || $_ eq '(calls)' || abs($counts->{$_}) < $least * $pages;
 		my $name = { '(kernel)' => '(modules)', '(user)' => '(user space)' }->{$_} // $_;
 		push @functions, { %common, function => $name, instructions_per_page => $per_page->($counts->{$_}) };
 	}
@@ -146,5 +171,18 @@ for my $variant (@order) {
 				pages_of_calls => [ $fewer->{pages} + 0, $more->{pages} + 0 ]);
 		}
 	}
+}
+# What other engines leave to the CPUs of what engine cpu does for the copy: all that a page costs with them, less all
+# that it costs with cpu apart from the copy. So interrupts, waiting and descriptors are in it.
+for my $row (grep { $_->{engine} !~ /^(?:none|cpu)$/ } @rows) {
+	my ($cpu) = grep {
+		my $other = $_;
+		$other->{engine} eq 'cpu' && !grep { $other->{$_} ne $row->{$_} } qw(kernel init_on_alloc page_size pages measure)
+	} @rows;
+	next unless $cpu;
+	my $copy = $cpu->{cpu_copy_instructions_per_page};
+	my $left = $row->{instructions_per_page} - ($cpu->{instructions_per_page} - $copy);
+	$row->{copy_left_instructions_per_page} = 0 + sprintf '%.3f', $left;
+	$row->{copy_left_percent} = 0 + sprintf '%.2f', 100 * $left / $copy;
 }
 print JSON::PP->new->canonical->encode({ rows => \@rows, functions => \@functions }), "\n";

@@ -38,7 +38,7 @@
 /* QEMU reads this before anything else and refuses a version it does not support. */
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
-/* Where x86-64 has the kernel image and nothing else: enough if text= is not given. */
+/* Where x86-64 has the kernel image and nothing else: enough there if text= is not given. */
 #define IMAGE_START 0xffffffff81000000ULL
 #define IMAGE_END   0xffffffff83000000ULL
 
@@ -117,18 +117,41 @@ static void end(unsigned int vcpu, void *data)
 	open_window = 0;
 }
 
-static uint32_t mark_of(const struct qemu_plugin_insn *insn)
+static uint32_t mark_of_x86(const unsigned char *bytes, size_t size)
 {
 	static const unsigned char nopl[] = { 0x0f, 0x1f, 0x80 };
-	const unsigned char *bytes = qemu_plugin_insn_data(insn);
 	uint32_t name;
 
-	if (qemu_plugin_insn_size(insn) != sizeof(nopl) + sizeof(name) ||
-	    memcmp(bytes, nopl, sizeof(nopl)))
+	if (size != sizeof(nopl) + sizeof(name) || memcmp(bytes, nopl, sizeof(nopl)))
 		return 0;
 	memcpy(&name, bytes + sizeof(nopl), sizeof(name));
 	return name;
 }
+
+static uint32_t mark_of_arm64(const unsigned char *bytes, size_t size)
+{
+	static const uint32_t names[] = { PROFILE_MARK_BEGIN, PROFILE_MARK_END };
+	uint32_t word, i;
+
+	if (size != sizeof(word))
+		return 0;
+	memcpy(&word, bytes, sizeof(word));
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (word == (PROFILE_MARK_MOVZ | names[i] >> 16 << PROFILE_MARK_MOVZ_SHIFT))
+			return names[i];
+	return 0;
+}
+
+/* The guest's processors that are known, and how a mark looks there. */
+static const struct machine {
+	const char *name;
+	uint32_t (*mark_of)(const unsigned char *bytes, size_t size);
+} machines[] = {
+	{ "x86_64", mark_of_x86 },
+	{ "aarch64", mark_of_arm64 },
+};
+
+static const struct machine *machine;
 
 /* ---- counting ----------------------------------------------------------------------------- */
 
@@ -164,7 +187,7 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		} else if (addr >> 63) {
 			counter = &kernel;
 		} else {
-			uint32_t mark = mark_of(insn);
+			uint32_t mark = machine->mark_of(qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn));
 
 			counter = &user;
 			if (mark == PROFILE_MARK_BEGIN)
@@ -214,8 +237,11 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qem
 			QEMU_PLUGIN_VERSION, info->version.min, info->version.cur);
 		return -1;
 	}
-	if (!info->system_emulation || strcmp(info->target_name, "x86_64")) {
-		fprintf(stderr, "insnprof: only whole x86_64 machines are profiled, not %s%s.\n",
+	for (i = 0; i < (int)(sizeof(machines) / sizeof(*machines)); i++)
+		if (!strcmp(info->target_name, machines[i].name))
+			machine = &machines[i];
+	if (!info->system_emulation || !machine) {
+		fprintf(stderr, "insnprof: only whole x86_64 and aarch64 machines are profiled, not %s%s.\n",
 			info->target_name, info->system_emulation ? "" : " programs");
 		return -1;
 	}

@@ -81,6 +81,12 @@ for my $bytes (sort { $a <=> $b } keys %differences) {
 			line('  the copy', 40, 1, cells($rows, 'copy_instructions_per_page'));
 			line('  serial path (total - copy)', 40, 1, cells($rows, 'serial_instructions_per_page'));
 			line('    of it zeroing', 40, 1, cells($rows, 'zero_instructions_per_page')) if $init;
+			for my $column (@columns) {
+				my $row = $rows->{$column};
+				next unless $row && defined $row->{copy_left_percent};
+				printf "  %s: %.1f instructions of the copy are left to the CPUs, %.2f %% of engine cpu's\n", $title{$column},
+					$row->{copy_left_instructions_per_page}, $row->{copy_left_percent};
+			}
 			print "\n";
 		}
 	}
