@@ -12,13 +12,14 @@ tests/run.sh [options]
   --debug                 the guest tests on the debug kernel in place of the lifted one; nothing else
   --long                  longer stress
   --only NAME             this guest test only (may be repeated); nothing else
-  --mode MODE             in this mode only: stock, off, cpu, test or own
+  --mode MODE             in this mode only: stock, off, own, bounce, or an engine's name (cpu, mt, dma, test)
   --kernel-dir NAME=DIR   another kernel for stock or lifted (may be repeated, or joined by commas)
   --list                  the guest tests and their modes
 What a test said is in build/tap/KERNEL/MODE.NAME.t, the consoles are in build/log.
 USAGE
 }
-long=0 only=() modes='stock off cpu test own' slow=1
+engines='cpu mt dma test'
+long=0 only=() modes="stock off $engines own bounce" slow=1
 declare -A kernel=([stock]=stock [lifted]=lifted)
 suite() { sed 's/#.*//' "$ROOT/tests/guest/suite" | awk 'NF'; }
 while [ $# -gt 0 ]; do
@@ -73,10 +74,13 @@ wait_lock "$tap.lock"
 rm -rf "$tap"
 mkdir -p "$tap"
 planned=()
+# What a mode needs on the kernel's command line; such a mode has a guest of its own.
+declare -A append=([bounce]=swiotlb=force)
 # A guest that dies or hangs takes the test with it that it was in; the next boot goes on behind that one.
 guest() { # KERNEL MODE...
-	local tree=$1 items=() mode name log ended boot=0 i file
+	local tree=$1 items=() mode name log ended boot=0 i file words
 	shift
+	words=${append[$1]-}
 	[ -n "$tree" ] || return 0
 	for mode; do
 		[[ " $modes " == *" $mode "* ]] || continue
@@ -90,8 +94,9 @@ guest() { # KERNEL MODE...
 		boot=$((boot + 1)) ended=0
 		log=$BUILD/log/test-${tree##*/}.log
 		[ $boot = 1 ] || log=$BUILD/log/test-${tree##*/}-$boot.log
-		say "== guest: ${tree##*/} kernel, ${#items[@]} tests"
-		"$ROOT/lab/boot.sh" --kernel "$tree" --timeout $((1800 * slow)) --log "$log" --out "$tap" \
+		[ -z "$words" ] || log=${log%.log}-$1.log
+		say "== guest: ${tree##*/} kernel, ${#items[@]} tests${words:+, $words}"
+		"$ROOT/lab/boot.sh" --kernel "$tree" --append "$words" --timeout $((1800 * slow)) --log "$log" --out "$tap" \
 			-- env "FL_LONG=$([ $long = 0 ] || echo 1)" "FL_SLOW=$slow" sh /lab/suite.sh "${items[@]}" >&2 || ended=$?
 		[ $ended = 0 ] || failed "the guest of the ${tree##*/} kernel ended with status $ended; its console is in $(rel "$log")."
 		case $ended in
@@ -108,7 +113,9 @@ guest() { # KERNEL MODE...
 	done
 }
 guest "${kernel[stock]}" stock
-guest "${kernel[lifted]}" off cpu test own
+# shellcheck disable=SC2086 # words
+guest "${kernel[lifted]}" off $engines own
+guest "${kernel[lifted]}" bounce
 
 # A program that said nothing is a failure, not a test less.
 for name in "${planned[@]}"; do
@@ -139,6 +146,10 @@ else
 fi
 
 if [ $whole = 1 ]; then
+	say "== arm64: the machine with DMA channels"
+	arm64=()
+	[ $long = 0 ] || arm64+=(--long)
+	"$ROOT/tests/arm64/run.sh" "${arm64[@]}" || failed "tests/arm64"
 	say "== peer: the kernel's own selftests/mm on stock and on lifted"
 	peer=()
 	[ $long = 0 ] || peer+=(--long)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What the kernel counts and returns for a migration is what it always was (H8). A fixed set of jobs, some of
- * which succeed only in part, is done with foliolift off, with engine cpu and with engine test; all must count
+ * which succeed only in part, is done with foliolift off, with each engine; all must count
  * the same. On a kernel without foliolift they are done once. Each is told as "# counts: JOB numbers", and the
  * runner compares those lines of the two kernels.
  */
@@ -299,7 +299,7 @@ static void tell(const char *head, const char *name, const struct result *r)
 
 static void test(void)
 {
-	static const char *const engines[] = { "cpu", "test" };
+	static const char *const engines[] = { "cpu", "mt", "test" };
 	static struct result off[JOBS], on[JOBS];
 	size_t i, e;
 
@@ -312,7 +312,7 @@ static void test(void)
 	is(off[2].c.thp_success, 5, "5 THPs count as 5");
 	is(off[2].c.success, 5 * 512, "and as their pages");
 	is(off[4].rc, 40, "40 of 120 are held");
-	for (e = 0; lift_present() && e < 2; e++) {
+	for (e = 0; lift_present() && e < sizeof(engines) / sizeof(*engines); e++) {
 		lift_set(engines[e]);
 		run_all(on);
 		for (i = 0; i < JOBS; i++) {

@@ -32,18 +32,39 @@ static void test(void)
 					     "257M", "",    " ",       "99999999999999999999" };
 	static const char *const no_number[] = { "0",	  "-1",	   "1T", "junk", "1.5",
 						 "10 10", "16385", "",	 " " };
+	static const char *const reasons[] = {
+		"compaction",	  "memory_failure", "memory_hotplug", "syscall",  "mempolicy_mbind",
+		"numa_misplaced", "contig_range",   "longterm_pin",   "demotion", "damon",
+	};
 	static const char *const counters[] = {
 		"stats/fallback_refs",
 		"stats/fallback_callback",
 		"stats/fallback_failed",
 		"stats/fallback_declined",
 		"stats/fallback_nomem",
+		"stats/fallback_small",
+		"stats/fallback_reason",
 		"stats/poisoned",
+		"stats/batches",
+		"stats/pages",
+		"stats/engine_switches",
 		"engines/cpu/batches",
 		"engines/cpu/folios",
 		"engines/cpu/pages",
 		"engines/cpu/failed_folios",
 		"engines/cpu/declined_batches",
+		"engines/cpu/copy_us",
+		"engines/cpu/speed/1",
+		"engines/cpu/start_ns/1",
+		"engines/mt/batches",
+		"engines/mt/folios",
+		"engines/mt/pages",
+		"engines/mt/failed_folios",
+		"engines/mt/declined_batches",
+		"engines/mt/copy_us",
+		"engines/mt/speed/1",
+		"engines/mt/start_ns/1",
+		"engines/mt/helper_us",
 	};
 	char path[96], buf[64];
 	size_t i;
@@ -88,10 +109,52 @@ static void test(void)
 	refuses("engine", "cpux", ENODEV);
 	refuses("engine", "\n", ENODEV);
 	refuses("engine", "a name that is far too long to be the name of an engine", ENODEV);
-	ok(choice_is(LIFT "available_engines", "cpu"), "cpu is available");
+	takes("engine", "auto", "auto");
+	takes("engine", "mt", "mt");
+	takes("engine", "auto\n", "auto");
+	refuses("engine", "autox", ENODEV);
+	refuses("engine", "nosuch", ENODEV);
+	takes("engine", "cpu", "cpu");
+	ok(choice_is(LIFT "available_engines", "cpu mt auto"), "cpu, mt and auto are available");
+	ok(choice_is(LIFT "active_engine", "cpu"), "cpu is the one that copies");
+	ok(write_file(LIFT "active_engine", "cpu"), "active_engine cannot be written");
+	ok(write_file(LIFT "available_engines", "cpu"), "nor available_engines");
+
+	takes("engines/mt/threads", "1", "1");
+	takes("engines/mt/threads", "32", "32");
+	takes("engines/mt/threads", "3\n", "3");
+	takes("engines/mt/threads", "0", "0");
+	refuses("engines/mt/threads", "33", EINVAL);
+	refuses("engines/mt/threads", "-1", EINVAL);
+	refuses("engines/mt/threads", "junk", EINVAL);
+	refuses("engines/mt/threads", "2 threads", EINVAL);
+	refuses("engines/mt/threads", "\n", EINVAL);
+	refuses("engines/mt/threads", "99999999999", ERANGE);
+	takes("engines/mt/pull", "0", "0");
+	takes("engines/mt/pull", "y", "1");
+	takes("engines/mt/pull", "n\n", "0");
+	takes("engines/mt/pull", "1", "1");
+	refuses("engines/mt/pull", "2", EINVAL);
+	refuses("engines/mt/pull", "junk", EINVAL);
+
+	for (i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
+		snprintf(path, sizeof(path), "reasons/%s", reasons[i]);
+		takes(path, "0", "0");
+		takes(path, "1", "1");
+		refuses(path, "2", EINVAL);
+		refuses(path, "junk", EINVAL);
+	}
+	put(LIFT "reasons/numa_misplaced", "0");
+	put(LIFT "reasons/memory_failure", "0");
+
+	is(write_file(LIFT "calibrate", "1"), 0, "calibrate takes '1'");
+	is(write_file(LIFT "calibrate", "0"), EINVAL, "calibrate refuses '0'");
+	is(write_file(LIFT "calibrate", "2"), EINVAL, "calibrate refuses '2'");
+	is(write_file(LIFT "calibrate", "junk"), EINVAL, "calibrate refuses 'junk'");
+	ok(!*read_file(LIFT "calibrate", buf, sizeof(buf)), "calibrate says nothing");
 
 	tester_load();
-	ok(choice_is(LIFT "available_engines", "cpu test"), "with the module, test is too");
+	ok(choice_is(LIFT "available_engines", "cpu mt test auto"), "with the module, test is too");
 	takes("engine", "test", "test");
 	refuses("engine", "nosuch", ENODEV);
 	takes("engine", "cpu", "cpu");

@@ -74,6 +74,8 @@ static void test(void)
 	}
 	try("cpu", 0);
 	try("cpu", 1);
+	try("mt", 0);
+	try("mt", 1);
 	try("test", 0);
 	try("test", 1);
 	lift_set(NULL);

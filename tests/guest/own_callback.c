@@ -114,20 +114,6 @@ static void test_secret(void)
 
 /* ----- zsmalloc: what is in zram, while compaction moves its pages ----- */
 
-static int load(const char *module)
-{
-	char path[96];
-	int fd, err;
-
-	snprintf(path, sizeof(path), "/lib/modules/foliolift/%s.ko", module);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	err = syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST ? errno : 0;
-	close(fd);
-	return err;
-}
-
 static void test_zram(void)
 {
 	static const char *const modules[] = { "lzo_compress", "lzo_decompress", "zsmalloc",
@@ -138,7 +124,7 @@ static void test_zram(void)
 	int fd;
 
 	for (i = 0; !exists("/sys/block/zram0") && i < 4; i++)
-		load(modules[i]);
+		insmod(modules[i]);
 	if (!exists("/sys/block/zram0")) {
 		skip("zsmalloc", "this kernel has no zram");
 		return;

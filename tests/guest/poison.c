@@ -44,7 +44,12 @@ static struct outcome try(const char *engine, const char *kind, int huge, size_t
 	is(got.c.success, (n - 1) * step / PAGE, "%s: pgmigrate_success", what);
 	is(got.c.thp_fail, huge, "%s: thp_migration_fail", what);
 	if (want) {
-		is(got.reads, want->reads, "%s: read as often as with foliolift off", what);
+		/* each thread reads its part of a folio and finds out by itself; here all parts are poisoned */
+		if (huge && !strcmp(engine, "mt"))
+			ok(got.reads >= want->reads && got.reads <= want->reads * 32,
+			   "%s: read once in each part at most", what);
+		else
+			is(got.reads, want->reads, "%s: read as often as with foliolift off", what);
 		ok(lift.poisoned > 0, "%s: the engine's report is counted", what);
 		is(lift.fell_failed + lift.fell_declined, 0, "%s: it is no reason to fall back",
 		   what);
@@ -60,7 +65,7 @@ static struct outcome try(const char *engine, const char *kind, int huge, size_t
 
 static void test(void)
 {
-	static const char *const engines[] = { "cpu", "test" };
+	static const char *const engines[] = { "cpu", "mt", "test" };
 	static const struct {
 		const char *kind;
 		int huge;
@@ -78,7 +83,7 @@ static void test(void)
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		lift_set(NULL);
 		off = try(NULL, cases[i].kind, cases[i].huge, cases[i].n, cases[i].victim, NULL);
-		for (e = 0; e < 2; e++) {
+		for (e = 0; e < sizeof(engines) / sizeof(*engines); e++) {
 			lift_set(engines[e]);
 			try(engines[e], cases[i].kind, cases[i].huge, cases[i].n, cases[i].victim,
 			    &off);

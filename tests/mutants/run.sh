@@ -4,7 +4,7 @@
 #
 # Each NAME.patch here changes the lifted source so that one guard of docs/design.md is gone. Its header says which
 # hazard the guard is for and what has to notice:
-#	Killed-by: native TEST		a test of tests/native, compiled from the changed source
+#	Killed-by: native TEST		a test of tests/native, or a whole program of it, compiled from the changed source
 #	Killed-by: guest NAME MODE	a test of tests/guest, on a kernel built from the changed source
 # A mutant counts as killed only if that very test fails; one that does not apply or build is an error.
 set -euo pipefail
@@ -29,14 +29,19 @@ done
 
 mkdir -p "$BUILD/log"
 
-# A test's failure as tests/native prints it, in cmocka's words.
+# A test's failure as tests/native prints it, in cmocka's words; of a program that does not come to its end, its own.
 kill_native() {
-	local src=$BUILD/native-mutant/src status=0
+	local src=$BUILD/native-mutant/src status=0 program=$2 programs
+	# Only the program that has the test: the others have nothing to say.
+	[ -f "$ROOT/tests/native/test-$program.c" ] ||
+		program=$(basename "$(grep -lw "$2" "$ROOT"/tests/native/test-*.c)" .c) program=${program#test-}
+	mapfile -t programs < <("$ROOT/tests/native/run.sh" --list | grep "/$program\$")
+	[ ${#programs[@]} -gt 0 ] || die "no native test is called '$2'; mend $(rel "$1")."
 	rm -rf "$src"
 	mkdir -p "$src"
 	cp -r "$ROOT/kernel/src/." "$src"
 	patch -p1 -F0 -s -f -d "$src" <"$1" >"$log" 2>&1 || die "the mutant $name does not apply to kernel/src; mend $(rel "$1")."
-	KSRC=$src OUT=$BUILD/native-mutant/out "$ROOT/tests/native/run.sh" >>"$log" 2>&1 || status=$?
+	KSRC=$src OUT=$BUILD/native-mutant/out "$ROOT/tests/native/run.sh" "${programs[@]}" >>"$log" 2>&1 || status=$?
 	[ $status -lt 2 ] || die "the mutant $name does not compile; see $(rel "$log")."
 	[ $status = 1 ] && grep -qE "FAILED.*\b$2\b" "$log"
 }

@@ -13,23 +13,31 @@
 #define _MM_FOLIOLIFT_DEPS_H
 
 #include <linux/bits.h>
+#include <linux/gfp.h>
 #include <linux/jump_label.h>
 #include <linux/kobject.h>
 #include <linux/list.h>
+#include <linux/math64.h>
 #include <linux/migrate_mode.h>
 #include <linux/mm.h>
 #include <linux/sysfs.h>
+#include <linux/topology.h>
 #include <linux/types.h>
 #include <pthread.h>
 
 /* ----- build ----- */
 
 #define __init
+#define KBUILD_MODNAME	"model"
 /* Something that swallows the semicolon. */
 #define EXPORT_SYMBOL_GPL(name)	extern __typeof__(name) name
 /* The tests call it when they want the system to come up. */
 #define subsys_initcall(fn)	int (*const model_initcall)(void) = fn
+#define late_initcall(fn)	int (*const model_late_initcall)(void) = fn
 #define pr_err(...)		model_log(__VA_ARGS__)
+#define pr_warn(...)		model_log(__VA_ARGS__)
+#define pr_info(...)		model_log(__VA_ARGS__)
+#define pr_err_ratelimited(...)	model_log(__VA_ARGS__)
 
 void model_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -59,14 +67,6 @@ unsigned long long memparse(const char *s, char **end);
 
 /* ----- memory ----- */
 
-#define __GFP_DIRECT_RECLAIM	BIT(0)
-#define __GFP_KSWAPD_RECLAIM	BIT(1)
-#define __GFP_NOWARN		BIT(2)
-#define __GFP_NOMEMALLOC	BIT(3)
-#define __GFP_ZERO		BIT(4)
-#define GFP_NOWAIT		(__GFP_KSWAPD_RECLAIM | __GFP_NOWARN)
-#define GFP_KERNEL		(__GFP_KSWAPD_RECLAIM | __GFP_DIRECT_RECLAIM)
-
 void *kmalloc(size_t size, gfp_t gfp);
 void kfree(const void *p);
 
@@ -82,10 +82,6 @@ static inline void *kmalloc_array(size_t n, size_t size, gfp_t gfp)
 
 /* ----- counters of several CPUs: copies of one section, as in the kernel ----- */
 
-#define NR_CPUS		4
-
-extern _Thread_local int model_cpu;	/* that this thread runs on */
-
 /* Out of sight of the compiler, who knows that no object reaches into another. */
 void *model_percpu_at(const volatile void *p, int cpu);
 
@@ -98,7 +94,54 @@ void *model_percpu_at(const volatile void *p, int cpu);
 			   model_percpu_at(&(var), model_cpu), (n),	\
 			   __ATOMIC_RELAXED)
 #define this_cpu_inc(var)		this_cpu_add(var, 1)
-#define for_each_possible_cpu(cpu)	for (cpu = 0; cpu < NR_CPUS; cpu++)
+
+/* ----- atomics: ordered as the kernel's are, by their names ----- */
+
+typedef struct { int counter; } atomic_t;
+typedef struct { long counter; } atomic_long_t;
+typedef struct { s64 counter; } atomic64_t;
+typedef struct { int refs; } refcount_t;
+
+#define ATOMIC_OP(name, kind_t, value, op, order)			\
+	static inline value name(value n, kind_t *v)			\
+	{								\
+		return __atomic_##op(&v->counter, n, __ATOMIC_##order);	\
+	}
+
+ATOMIC_OP(atomic_long_fetch_add_relaxed, atomic_long_t, long, fetch_add, RELAXED)
+ATOMIC_OP(atomic_long_add_return, atomic_long_t, long, add_fetch, SEQ_CST)
+ATOMIC_OP(atomic_long_add_return_relaxed, atomic_long_t, long, add_fetch, RELAXED)
+ATOMIC_OP(atomic_long_add, atomic_long_t, long, fetch_add, RELAXED)
+ATOMIC_OP(atomic_long_sub, atomic_long_t, long, fetch_sub, RELAXED)
+ATOMIC_OP(atomic64_add, atomic64_t, s64, fetch_add, RELAXED)
+
+#define atomic_read(v)			READ_ONCE((v)->counter)
+#define atomic_set(v, n)		WRITE_ONCE((v)->counter, n)
+#define atomic_inc(v)							\
+	((void)__atomic_fetch_add(&(v)->counter, 1, __ATOMIC_RELAXED))
+#define atomic_dec(v)							\
+	((void)__atomic_fetch_sub(&(v)->counter, 1, __ATOMIC_RELAXED))
+#define atomic_dec_and_test(v)						\
+	(!__atomic_sub_fetch(&(v)->counter, 1, __ATOMIC_SEQ_CST))
+#define atomic_long_read(v)		READ_ONCE((v)->counter)
+#define atomic_long_read_acquire(v)	smp_load_acquire(&(v)->counter)
+#define atomic_long_set(v, n)		WRITE_ONCE((v)->counter, n)
+#define atomic_long_inc(v)		atomic_long_add(1, v)
+#define atomic64_read(v)		READ_ONCE((v)->counter)
+#define atomic64_set(v, n)		WRITE_ONCE((v)->counter, n)
+
+#define refcount_set(r, n)		WRITE_ONCE((r)->refs, n)
+void refcount_inc(refcount_t *r);
+bool refcount_dec_and_test(refcount_t *r);
+
+/* The old value; stored only if that is @old. */
+#define cmpxchg(p, old, new) ({						\
+	__typeof__(*(p)) model_old = (old);				\
+									\
+	__atomic_compare_exchange_n(p, &model_old, new, false,		\
+				    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);	\
+	model_old;							\
+})
 
 /* ----- locks ----- */
 
@@ -134,6 +177,29 @@ void srcu_read_unlock(struct srcu_struct *srcu, int idx);
 void synchronize_srcu(struct srcu_struct *srcu);
 
 void cond_resched(void);
+
+/* ----- waiting; model-wait.c ----- */
+
+extern _Thread_local int model_preempt_count;
+void preempt_disable(void);
+void preempt_enable(void);
+bool need_resched(void);
+void cpu_relax(void);
+u64 local_clock(void);		/* of the tests that need it */
+u64 ktime_get_ns(void);
+
+/* As long as it takes; woken like the kernel's, by the variable's address. */
+#define wait_var_event(var, cond) do {					\
+	model_wait_begin(var);						\
+	while (!(cond))							\
+		model_wait(var);					\
+	model_wait_end(var);						\
+} while (0)
+
+void model_wait_begin(void *var);
+void model_wait(void *var);
+void model_wait_end(void *var);
+void wake_up_var(void *var);
 
 /* ----- modules ----- */
 

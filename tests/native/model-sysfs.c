@@ -97,6 +97,16 @@ struct kobject *kobject_create_and_add(const char *name,
 	return kobj;
 }
 
+/* Lets go of the lock until nobody is in one of the directory's files. */
+static void wait_for_readers(struct kobject *kobj)
+{
+	while (kobj->readers) {
+		pthread_mutex_unlock(&tree_lock);
+		sched_yield();
+		pthread_mutex_lock(&tree_lock);
+	}
+}
+
 /* Gone from view; whoever is reading one of its files is waited for. */
 void kobject_del(struct kobject *kobj)
 {
@@ -108,11 +118,7 @@ void kobject_del(struct kobject *kobj)
 		list_del(&kobj->entry);
 	kobj->shown = false;
 	kobj->parent = NULL;
-	while (kobj->readers) {
-		pthread_mutex_unlock(&tree_lock);
-		sched_yield();
-		pthread_mutex_lock(&tree_lock);
-	}
+	wait_for_readers(kobj);
 	pthread_mutex_unlock(&tree_lock);
 	kobject_put(parent);
 }
@@ -136,12 +142,60 @@ void kobject_put(struct kobject *kobj)
 	kobj->ktype->release(kobj);
 }
 
+static void remove_group(struct kobject *kobj,
+			 const struct attribute_group *group)
+{
+	bool found = false;
+	int i;
+
+	pthread_mutex_lock(&tree_lock);
+	for (i = 0; i < MODEL_NR_GROUPS; i++)
+		if (kobj->groups[i] == group) {
+			kobj->groups[i] = NULL;
+			found = true;
+		}
+	wait_for_readers(kobj);
+	pthread_mutex_unlock(&tree_lock);
+	if (!found)
+		model_fail("removes a group of files that is not there");
+}
+
 int sysfs_create_group(struct kobject *kobj,
 		       const struct attribute_group *group)
 {
+	int err;
+
 	if (model_fault())
 		return -ENOMEM;
-	return kobject_add_group(kobj, group);
+	pthread_mutex_lock(&tree_lock);
+	err = kobject_add_group(kobj, group);
+	pthread_mutex_unlock(&tree_lock);
+	return err;
+}
+
+/* All of them or none. */
+int sysfs_create_groups(struct kobject *kobj,
+			const struct attribute_group **groups)
+{
+	const struct attribute_group **group;
+
+	for (group = groups; group && *group; group++) {
+		int err = sysfs_create_group(kobj, *group);
+
+		if (!err)
+			continue;
+		while (group-- > groups)
+			remove_group(kobj, *group);
+		return err;
+	}
+	return 0;
+}
+
+void sysfs_remove_groups(struct kobject *kobj,
+			 const struct attribute_group **groups)
+{
+	for (; groups && *groups; groups++)
+		remove_group(kobj, *groups);
 }
 
 /* ----- the tests' way to the files ----- */
@@ -165,16 +219,18 @@ static struct kobject *walk(const char **path)
 	}
 }
 
-static struct kobj_attribute *find_attr(const struct kobject *kobj,
-					const char *rest)
+static struct kobj_attribute *find_attr(struct kobject *kobj, const char *rest)
 {
-	const struct attribute_group *const *group = kobj->groups;
-	int i;
+	const struct attribute_group **group = kobj->groups;
+	int i, n;
 
-	for (i = 0; i < MODEL_NR_GROUPS && group[i]; i++) {
-		struct attribute **attr = group[i]->attrs;
+	for (i = 0; i < MODEL_NR_GROUPS; i++) {
+		struct attribute **attr;
 		const char *name = rest;
 
+		if (!group[i])
+			continue;
+		attr = group[i]->attrs;
 		if (group[i]->name) {
 			size_t len = strlen(group[i]->name);
 
@@ -182,10 +238,12 @@ static struct kobj_attribute *find_attr(const struct kobject *kobj,
 				continue;
 			name += len + 1;
 		}
-		for (; *attr; attr++)
-			if (!strcmp((*attr)->name, name))
-				return container_of(*attr, struct kobj_attribute,
-						    attr);
+		for (n = 0; attr[n]; n++)
+			if (!strcmp(attr[n]->name, name) &&
+			    (!group[i]->is_visible ||
+			     group[i]->is_visible(kobj, attr[n], n)))
+				return container_of(attr[n],
+						    struct kobj_attribute, attr);
 	}
 	return NULL;
 }

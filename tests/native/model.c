@@ -16,9 +16,8 @@
 #define ADD(var, n)	__atomic_fetch_add(&(var), (n), __ATOMIC_RELAXED)
 
 struct model model;
-_Thread_local int model_cpu;
 extern char __start_model_percpu[], __stop_model_percpu[];
-static char percpu[NR_CPUS][1024] __attribute__((aligned(64)));
+static char percpu[NR_CPUS][4096] __attribute__((aligned(64)));
 
 static _Thread_local bool is_test_thread, is_migrating, is_hushed;
 static _Thread_local int srcu_depth, srcu_idx, nr_mutexes;
@@ -108,8 +107,26 @@ void model_migrate_end(void)
 	is_migrating = false;
 }
 
+void refcount_inc(refcount_t *r)
+{
+	if (ADD(r->refs, 1) < 1)
+		model_fail("takes a reference to what nobody holds");
+}
+
+bool refcount_dec_and_test(refcount_t *r)
+{
+	/* Release, and acquire for the last: what the kernel's gives. */
+	int refs = __atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL);
+
+	if (refs < 0)
+		model_fail("drops a reference that nobody holds");
+	return !refs;
+}
+
 void cond_resched(void)
 {
+	if (model_preempt_count)
+		model_fail("reschedules with preemption off");
 	if (nr_mutexes && is_migrating)
 		model_fail("a batch may not hold a mutex while it copies");
 }
@@ -285,7 +302,7 @@ struct address_space model_swap_space;
 
 size_t model_folio_size(const struct folio *folio)
 {
-	return folio_nr_pages(folio) * MODEL_PAGE;
+	return folio_size(folio);
 }
 
 void model_folio_write(struct folio *folio, uint64_t seed)
@@ -319,6 +336,41 @@ void model_folio_free(struct folio *folio)
 {
 	free(folio->data);
 	free(folio);
+}
+
+struct folio *__folio_alloc_node(gfp_t gfp, unsigned int order, int nid)
+{
+	struct folio *folio;
+
+	if (model_fault())
+		return NULL;
+	folio = model_folio(order, 0);
+	folio->nid = nid;
+	ADD(model.nr_allocs, 1);
+	return folio;
+}
+
+struct folio *folio_alloc(gfp_t gfp, unsigned int order)
+{
+	return __folio_alloc_node(gfp, order, 0);
+}
+
+void folio_put(struct folio *folio)
+{
+	if (--folio->refs)
+		return;
+	ADD(model.nr_allocs, -1);
+	model_folio_free(folio);
+}
+
+bool want_init_on_alloc(gfp_t gfp)
+{
+	return model.init_on_alloc;
+}
+
+bool want_init_on_free(void)
+{
+	return model.init_on_free;
 }
 
 bool model_folio_same(const struct folio *a, const struct folio *b)

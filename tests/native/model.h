@@ -10,6 +10,8 @@
 
 #include <linux/foliolift.h>
 
+#include "mm/foliolift/policy.h"
+
 struct model {
 	/* Faults. */
 	int fault_in;		/* the so many-th thing that can fail fails; 0: none */
@@ -17,11 +19,22 @@ struct model {
 	/* Hooks. */
 	void (*on_synchronize)(void);	/* a grace period begins */
 	void (*on_patch)(void);		/* the static call is about to change */
+	bool resched;		/* somebody needs every CPU */
+	bool init_on_alloc, init_on_free;
+	u64 clock_ns;		/* ktime_get_ns(), which stands still; 0: the real one */
+	/* Of delayed work: told to run at once, some time, not at all. */
+	unsigned int nr_kicked, nr_queued, nr_cancelled;
+	/* The stand-in for the policy: what it says, and what it was told last. */
+	bool changes;
+	unsigned int nr_steps;
+	struct foliolift_choice choice;
+	struct foliolift_load load;
 	/* State. */
 	long nr_allocs;		/* not freed yet */
 	long nr_kobjects;	/* not released yet */
 	/* What happened. */
 	unsigned long nr_synchronized, nr_patched, nr_traced;
+	unsigned long nr_waits;	/* somebody went to sleep in wait_var_event() */
 	unsigned int traced_copied;
 	int traced_ret;
 	const char *traced_engine;
@@ -72,6 +85,9 @@ ssize_t model_write(const char *path, const char *text);
 bool model_dir(const char *path);
 /* Directories in the root of sysfs, where none of ours belongs. */
 unsigned int model_stray_dirs(void);
+
+/* Runs the delayed work that is queued, if any is. */
+bool model_run_delayed_work(void);
 
 /* Random numbers, the same for the same seed on every machine. */
 struct rng {

@@ -299,14 +299,30 @@ static unsigned int expect_stage(struct round *round,
 	enum foliolift_role role = round->use_cpu ? FOLIOLIFT_ROLE_CPU :
 						    FOLIOLIFT_ROLE_TEST;
 	unsigned long min_pages = round->use_cpu ? 2 : round_engine.min_pages;
-	unsigned int per_call = min(round->nr, FOLIOLIFT_MAX_SEGMENTS);
+	unsigned int per_call = min_t(unsigned int, round->nr,
+				       FOLIOLIFT_MAX_SEGMENTS);
 	unsigned long nr_pages = 0;
-	unsigned int i, nr_early = 0, nr_calls;
+	unsigned int i, nr_early = 0, nr_calls, size;
 
 	for (i = 0; i < round->nr; i++)
 		nr_pages += folio_nr_pages(round->items[i].src);
-	if (round->key_off || !round->nr || nr_pages < min_pages)
+	if (round->key_off || !round->nr)
 		return 0;
+	if (round->reason == MR_NUMA_MISPLACED ||
+	    round->reason == MR_MEMORY_FAILURE) {
+		stats->fallback[FOLIOLIFT_FALLBACK_REASON] += round->nr;
+		return 0;
+	}
+	/* By the highest power of two that fits, as far as there are classes. */
+	for (size = 0; size < FOLIOLIFT_NR_SIZES - 1; size++)
+		if (nr_pages < 2UL << size)
+			break;
+	stats->batches[size]++;
+	stats->pages[size] += nr_pages;
+	if (nr_pages < min_pages) {
+		stats->fallback[FOLIOLIFT_FALLBACK_SMALL] += round->nr;
+		return 0;
+	}
 	if (round->no_memory) {
 		stats->fallback[FOLIOLIFT_FALLBACK_NOMEM] += round->nr;
 		return 0;
@@ -486,6 +502,8 @@ int round_setup(void **state)
 	};
 
 	model_swap_space.a_ops = &swap_ops;
+	/* So that copying takes no time, and all that is counted is known. */
+	model.clock_ns = 1;
 	if (model_start(state) || model_initcall())
 		return -1;
 	return foliolift_register_engine(&round_engine);

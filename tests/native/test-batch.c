@@ -4,6 +4,7 @@
 #include "round.h"
 
 #include "mm/foliolift/internal.h"
+#include "mm/foliolift/overwrite.h"
 
 /* A batch of @nr anonymous pages for the test's engine. */
 static void anon_round(struct round *round, unsigned int nr)
@@ -405,10 +406,91 @@ static void test_mode_and_reason_reach_the_engine(void **state)
 
 	anon_round(&round, 2);
 	round.mode = MIGRATE_SYNC;
-	round.reason = 7;
+	round.reason = MR_LONGTERM_PIN;
 	round_stage(&round);
 	round_move_all(&round);
 	round_free(&round);
+}
+
+/* What round.c expects of a reason is the default; here by the mask itself. */
+static void test_reasons_can_be_left_alone(void **state)
+{
+	unsigned long reasons = foliolift_reasons;
+	struct round round;
+	bool left_alone;
+	int reason;
+
+	for (reason = 0; reason < MR_TYPES; reason++) {
+		anon_round(&round, 3);
+		round.reason = reason;
+		round_stage(&round);
+		left_alone = reason == MR_NUMA_MISPLACED ||
+			     reason == MR_MEMORY_FAILURE;
+		assert_int_equal(round.nr_calls, !left_alone);
+		round_move_all(&round);
+		round_free(&round);
+	}
+
+	/* And any other, if a person says so. */
+	anon_round(&round, 3);
+	foliolift_select_engine("cpu");
+	foliolift_set_enabled(true);
+	foliolift_reasons = ~BIT(MR_SYSCALL);
+	foliolift_copy_folios(&round.src, &round.dst, MIGRATE_ASYNC, MR_SYSCALL);
+	assert_int_equal(round.items[0].dst->nr_writes, 0);
+	foliolift_reasons = BIT(MR_MEMORY_FAILURE);
+	foliolift_copy_folios(&round.src, &round.dst, MIGRATE_ASYNC,
+			      MR_MEMORY_FAILURE);
+	assert_int_equal(round.items[0].dst->nr_writes, 1);
+	foliolift_reasons = reasons;
+	round_free(&round);
+}
+
+/* Whoever brings a batch while the sampler sleeps wakes it, and nobody after that. */
+static void test_batch_wakes_the_sampler(void **state)
+{
+	struct round round;
+
+	anon_round(&round, 1);
+	foliolift_select_engine("cpu");
+	foliolift_set_enabled(true);
+	model.nr_queued = 0;
+	foliolift_copy_folios(&round.src, &round.dst, MIGRATE_ASYNC, MR_SYSCALL);
+	assert_int_equal(model.nr_queued, 0);
+	foliolift_sampler_asleep = true;
+	/* Not for one that no engine is asked for; for a small one, yes. */
+	foliolift_copy_folios(&round.src, &round.dst, MIGRATE_ASYNC,
+			      MR_NUMA_MISPLACED);
+	assert_int_equal(model.nr_queued, 0);
+	foliolift_copy_folios(&round.src, &round.dst, MIGRATE_ASYNC, MR_SYSCALL);
+	foliolift_copy_folios(&round.src, &round.dst, MIGRATE_ASYNC, MR_SYSCALL);
+	assert_int_equal(model.nr_queued, 1);
+	round_free(&round);
+}
+
+/* A8: what is not overwritten whole gets the zeroes that the allocator left out. */
+static void test_destination_of_an_own_callback_is_zeroed(void **state)
+{
+	unsigned int kind, how, i;
+
+	/* Also of those that have no mapping. */
+	for (kind = 0; kind < NR_KINDS; kind++) {
+		const struct address_space *mapping = kinds[kind].mapping;
+
+		for (how = 0; how < 4; how++) {
+			struct folio *dst = model_folio(2, 1);
+			unsigned char sum = 0;
+
+			model.init_on_alloc = how & 1;
+			model.init_on_free = how & 2;
+			foliolift_zero_dst(mapping, dst);
+			for (i = 0; i < model_folio_size(dst); i++)
+				sum |= dst->data[i];
+			assert_int_equal(!sum, kind == OWN && how == 1);
+			model_folio_free(dst);
+		}
+	}
+	model.init_on_alloc = model.init_on_free = false;
 }
 
 /* After a test that has failed, so that the next one is none the worse. */
@@ -446,6 +528,9 @@ int main(void)
 		BATCH_TEST(test_batch_with_nothing_to_copy_makes_no_call),
 		BATCH_TEST(test_switched_off_between_copy_and_move),
 		BATCH_TEST(test_mode_and_reason_reach_the_engine),
+		BATCH_TEST(test_reasons_can_be_left_alone),
+		BATCH_TEST(test_batch_wakes_the_sampler),
+		BATCH_TEST(test_destination_of_an_own_callback_is_zeroed),
 	};
 
 	return run_group("batch", tests, round_setup, round_teardown);

@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "mm/foliolift/internal.h"
+#include "mm/foliolift/overwrite.h"
 
 #define NAMES	"foliolift/available_engines"
 #define DIR	"foliolift/engines/"
@@ -33,10 +34,12 @@ static const char *show(ssize_t (*file)(char *buf))
 	return buf;
 }
 
-#define assert_selected(name) \
+#define assert_chosen(name) \
 	assert_string_equal(show(foliolift_show_selected), name "\n")
+#define assert_selected(name) \
+	assert_string_equal(show(foliolift_show_active), name "\n")
 #define assert_available(names) \
-	assert_string_equal(show(foliolift_show_available), names "\n")
+	assert_string_equal(show(foliolift_show_available), names " auto\n")
 
 /* The engine that a batch of @nr_pages comes to, by its copy function too. */
 static const char *enter(unsigned long nr_pages)
@@ -59,6 +62,8 @@ static void check_end(void)
 	model.fault_in = 0;
 	foliolift_unregister_engine(&a);
 	foliolift_unregister_engine(&b);
+	foliolift_set_enabled(false);
+	model.clock_ns = 0;
 	model_settled();
 	assert_available("cpu");
 	assert_selected("cpu");
@@ -81,7 +86,7 @@ ENGINE_TEST(test_bad_engines_are_refused)
 {
 	static const char *const names[] = {
 		NULL, "", "0123456789abcdef", "Engine", "a b", "a/b", "..", "a\n",
-		"mt!", "a.b", "\x01", "caf\xe9", "\xff",
+		"mt!", "a.b", "\x01", "caf\xe9", "\xff", "auto",
 	};
 	static const int roles[] = {
 		FOLIOLIFT_ROLE_CPU, FOLIOLIFT_NR_ROLES, FOLIOLIFT_NR_ROLES + 1,
@@ -101,6 +106,9 @@ ENGINE_TEST(test_bad_engines_are_refused)
 	}
 	a.role = FOLIOLIFT_ROLE_MT;
 	a.copy = NULL;
+	assert_int_equal(foliolift_register_engine(&a), -EINVAL);
+	a.copy = copy_a;
+	a.max_width = 2;
 	assert_int_equal(foliolift_register_engine(&a), -EINVAL);
 	assert_available("cpu");
 	assert_false(model_dir(DIR "a"));
@@ -396,6 +404,253 @@ ENGINE_TEST(test_unregister_waits_for_the_batch_inside)
 	assert_string_equal(enter(8), "cpu");
 }
 
+/* ----- the policy in charge, and a person ----- */
+
+static unsigned int width_a;
+
+static void set_width_a(unsigned int width)
+{
+	width_a = width;
+}
+
+/* Batches come until the policy is asked, and it says this. */
+static void choose(enum foliolift_role role, unsigned int width,
+		   unsigned long min_pages)
+{
+	unsigned int nr_steps = model.nr_steps, i;
+
+	model.choice = (struct foliolift_choice){ role, width, min_pages };
+	model.changes = true;
+	for (i = 0; i < 3 && model.nr_steps == nr_steps; i++) {
+		this_cpu_inc(foliolift_stats.batches[0]);
+		foliolift_sampler_wake(0, 1);
+		assert_true(model_run_delayed_work());
+	}
+}
+
+ENGINE_TEST(test_policy_chooses)
+{
+	a.max_width = 8;
+	a.set_width = set_width_a;
+	a.min_pages = 3;
+	foliolift_register_engine(&a);
+	assert_int_equal(width_a, 4);
+	foliolift_select_engine("auto\n");
+	assert_chosen("auto");
+	assert_selected("cpu");
+
+	choose(FOLIOLIFT_ROLE_MT, 2, 32);
+	assert_chosen("auto");
+	assert_selected("a");
+	assert_int_equal(width_a, 2);
+	assert_int_equal(module.refs, 1);
+	assert_string_equal(enter(32), "a");
+	assert_string_equal(enter(31), "none");
+
+	/* Only wider, nobody is waited for; and no wider than it can. */
+	model.nr_synchronized = 0;
+	choose(FOLIOLIFT_ROLE_MT, 32, 0);
+	assert_int_equal(width_a, 8);
+	assert_string_equal(enter(3), "a");
+	assert_string_equal(enter(2), "none");
+	choose(FOLIOLIFT_ROLE_MT, 0, ULONG_MAX);
+	assert_int_equal(width_a, 1);
+	assert_string_equal(enter(ULONG_MAX - 1), "a");
+	assert_int_equal(model.nr_synchronized, 0);
+
+	/* Of an engine that is not there, or whose module goes: nothing. */
+	choose(FOLIOLIFT_ROLE_DMA, 1, 1);
+	assert_selected("a");
+	foliolift_register_engine(&b);
+	module.going = true;
+	choose(FOLIOLIFT_ROLE_DMA, 1, 1);
+	assert_selected("a");
+	assert_string_equal(enter(1), "none");
+	foliolift_unregister_engine(&a);
+	assert_chosen("auto");
+	assert_string_equal(enter(2), "cpu");
+}
+
+ENGINE_TEST(test_a_person_relieves_the_policy)
+{
+	unsigned long nr_switches = foliolift_get_switches();
+	unsigned int nr_cancelled;
+
+	a.min_pages = 3;
+	foliolift_register_engine(&a);
+	foliolift_select_engine("auto");
+	choose(FOLIOLIFT_ROLE_MT, 1, 100);
+	/* The engine stays what it is, but not what the policy reckoned. */
+	nr_cancelled = model.nr_cancelled;
+	assert_int_equal(foliolift_select_engine("a"), 0);
+	assert_int_equal(model.nr_cancelled, nr_cancelled + 1);
+	assert_chosen("a");
+	assert_string_equal(enter(3), "a");
+	/* A choice that was on its way. */
+	choose(FOLIOLIFT_ROLE_CPU, 1, 1);
+	assert_selected("a");
+	assert_string_equal(enter(2), "none");
+	assert_int_equal(foliolift_get_switches(), nr_switches + 1);
+	/* A name that is none changes nothing. */
+	foliolift_select_engine("auto");
+	assert_int_equal(foliolift_select_engine("aut"), -ENODEV);
+	assert_chosen("auto");
+}
+
+ENGINE_TEST(test_sampler_runs_while_it_is_wanted)
+{
+	unsigned int nr_kicked = model.nr_kicked;
+
+	foliolift_select_engine("auto");
+	foliolift_register_engine(&a);
+	assert_int_equal(model.nr_kicked, nr_kicked);
+	assert_false(static_key_enabled(&foliolift_was_on_key));
+	foliolift_set_enabled(true);
+	assert_true(static_key_enabled(&foliolift_was_on_key));
+	assert_int_equal(model.nr_kicked, nr_kicked + 1);
+	foliolift_set_enabled(true);
+	assert_int_equal(model.nr_kicked, nr_kicked + 1);
+	/* A new engine wants to be measured. */
+	foliolift_register_engine(&b);
+	assert_int_equal(model.nr_kicked, nr_kicked + 2);
+
+	/* As long as batches come it goes on; then it waits for one. */
+	choose(FOLIOLIFT_ROLE_CPU, 1, 2);
+	model.changes = false;
+	this_cpu_inc(foliolift_stats.batches[0]);
+	assert_true(model_run_delayed_work());
+	assert_false(foliolift_sampler_asleep);
+	assert_true(model_run_delayed_work());
+	assert_true(foliolift_sampler_asleep);
+	assert_false(model_run_delayed_work());
+
+	foliolift_select_engine("cpu");
+	assert_false(foliolift_sampler_asleep);
+	foliolift_unregister_engine(&b);
+	foliolift_register_engine(&b);
+	assert_false(model_run_delayed_work());
+	/* A sample that ends after the policy was relieved. */
+	foliolift_sampler_wake(0, 1);
+	assert_true(model_run_delayed_work());
+	assert_false(foliolift_sampler_asleep);
+	assert_int_equal(model.nr_kicked, nr_kicked + 2);
+
+	foliolift_select_engine("auto");
+	assert_int_equal(model.nr_kicked, nr_kicked + 3);
+	foliolift_set_enabled(false);
+	foliolift_select_engine("auto");
+	assert_int_equal(model.nr_kicked, nr_kicked + 3);
+	assert_true(static_key_enabled(&foliolift_was_on_key));
+}
+
+/* An engine that takes a microsecond, and two nanoseconds for each page and width. */
+static unsigned int nr_measured;
+
+static int copy_timed(const struct foliolift_batch *batch)
+{
+	unsigned int i;
+
+	nr_measured++;
+	model.clock_ns += 1000 + 2 * batch->nr_pages * width_a;
+	for (i = 0; i < batch->nr_segments; i++)
+		batch->segments[i].status = 0;
+	return 0;
+}
+
+ENGINE_TEST(test_engines_are_measured_once)
+{
+	long nr_allocs;
+	unsigned int fault;
+
+	a.copy = copy_timed;
+	a.max_width = 8;
+	a.set_width = set_width_a;
+	model.clock_ns = 1000000;
+	foliolift_register_engine(&a);
+	assert_int_equal(foliolift_calibrate(true), 0);
+	assert_int_equal(foliolift_get_speed(a.role, 0).page_ps, 2000);
+	assert_int_equal(foliolift_get_speed(a.role, 0).start_ns, 1000);
+	assert_int_equal(foliolift_get_speed(a.role, 3).page_ps, 16000);
+	assert_int_equal(foliolift_get_speed(a.role, 4).page_ps, 0);
+	/* As wide as it was told to be, whatever was tried. */
+	assert_int_equal(width_a, 4);
+	nr_measured = 0;
+	assert_int_equal(foliolift_calibrate(false), 0);
+	assert_int_equal(nr_measured, 0);
+
+	/* Another engine of that role is another engine. */
+	foliolift_unregister_engine(&a);
+	assert_int_equal(foliolift_get_speed(a.role, 3).page_ps, 0);
+	foliolift_register_engine(&a);
+	assert_int_equal(foliolift_calibrate(false), 0);
+	assert_true(nr_measured);
+
+	/* One that declines, or there is no memory to measure with. */
+	foliolift_register_engine(&b);
+	assert_int_equal(foliolift_calibrate(false), -EAGAIN);
+	assert_int_equal(foliolift_get_speed(b.role, 0).page_ps, 0);
+	assert_int_not_equal(foliolift_get_speed(a.role, 0).page_ps, 0);
+	foliolift_unregister_engine(&b);
+	nr_allocs = model.nr_allocs;
+	for (fault = 1; fault <= 129; fault += 16) {
+		model.fault_in = fault;
+		assert_int_equal(foliolift_calibrate(true), -EAGAIN);
+		assert_int_equal(model.nr_allocs, nr_allocs);
+		assert_int_equal(width_a, 4);
+	}
+}
+
+/* What the policy is told of the time between two samples. */
+ENGINE_TEST(test_load)
+{
+	unsigned long *dma = foliolift_stats.engine[FOLIOLIFT_ROLE_DMA];
+	int cpu;
+
+	a.role = FOLIOLIFT_ROLE_DMA;
+	a.max_width = 2;
+	a.set_width = set_width_a;
+	model.clock_ns = 1000000;
+	foliolift_register_engine(&a);
+	foliolift_select_engine("auto");
+	foliolift_calibrate(false);
+	foliolift_sampler_wake(0, 1);
+	choose(FOLIOLIFT_ROLE_DMA, 1, 2);
+
+	/* Of a hundred microseconds: node 1 has two idle CPUs and a half. */
+	model.clock_ns += 100000;
+	for (cpu = 0; cpu < NR_CPUS; cpu++)
+		model_machine.idle_us[cpu] += cpu < 4 ? 100 : 0;
+	model_machine.idle_us[4] += 100;
+	model_machine.iowait_us[5] += 100;
+	model_machine.idle_us[6] += 50;
+	this_cpu_add(foliolift_stats.pages[3], 77);
+	this_cpu_add(foliolift_stats.batches[3], 7);
+	this_cpu_add(dma[FOLIOLIFT_STAT_BATCHES], 10);
+	this_cpu_add(dma[FOLIOLIFT_STAT_DECLINED], 3);
+	this_cpu_add(dma[FOLIOLIFT_STAT_PAGES], 500);
+	this_cpu_add(dma[FOLIOLIFT_STAT_NS], 12345);
+	this_cpu_add(foliolift_stats.engine[FOLIOLIFT_ROLE_CPU]
+					   [FOLIOLIFT_STAT_PAGES], 1);
+	choose(FOLIOLIFT_ROLE_CPU, 1, 2);
+	assert_int_equal(model.load.batches[0], 1);
+	assert_int_equal(model.load.batches[3], 7);
+	assert_int_equal(model.load.pages[3], 77);
+	assert_int_equal(model.load.idle_16ths, 40);
+	assert_int_equal(model.load.dma_declined, 3);
+	assert_int_equal(model.load.copied_batches, 7);
+	assert_int_equal(model.load.copied_pages, 500);
+	assert_int_equal(model.load.copied_ns, 12345);
+
+	/* From another node's clocks nothing is made up. */
+	foliolift_sampler_wake(1, 0);
+	model.clock_ns += 100000;
+	this_cpu_inc(foliolift_stats.batches[0]);
+	model_run_delayed_work();
+	assert_int_equal(model.load.idle_16ths, 0);
+	assert_int_equal(model.load.pages[3], 0);
+	assert_int_equal(model.load.copied_pages, 0);
+}
+
 /* ----- the key ----- */
 
 ENGINE_TEST(test_enabled)
@@ -407,8 +662,10 @@ ENGINE_TEST(test_enabled)
 	assert_false(static_key_enabled(&foliolift_key));
 }
 
+/* Has to be the first test. */
 ENGINE_TEST(test_off_by_default)
 {
+	assert_chosen("auto");
 	assert_false(static_key_enabled(&foliolift_key));
 	assert_selected("cpu");
 	assert_available("cpu");
@@ -440,6 +697,8 @@ static int teardown(void **state)
 	model_hush(true);
 	foliolift_unregister_engine(&a);
 	foliolift_unregister_engine(&b);
+	foliolift_set_enabled(false);
+	foliolift_select_engine("cpu");
 	model_hush(false);
 	return 0;
 }
@@ -463,6 +722,11 @@ int main(void)
 		TEST(test_door_is_as_high_as_the_engine_says),
 		TEST(test_nobody_enters_while_engines_change),
 		TEST(test_unregister_waits_for_the_batch_inside),
+		TEST(test_sampler_runs_while_it_is_wanted),
+		TEST(test_policy_chooses),
+		TEST(test_a_person_relieves_the_policy),
+		TEST(test_engines_are_measured_once),
+		TEST(test_load),
 		TEST(test_enabled),
 	};
 

@@ -113,7 +113,7 @@ static void random_round(struct rng *rng)
 	round_init(&round);
 	model_cpu = rng_below(rng, NR_CPUS);
 	round.mode = rng_below(rng, 3);
-	round.reason = rng_below(rng, 10);
+	round.reason = rng_below(rng, MR_TYPES);
 	round.key_off = rng_percent(rng, 5);
 	round.no_memory = rng_percent(rng, 5);
 	random_folios(&round, rng);

@@ -56,8 +56,31 @@ static void check_inputs(const char *file, const struct input *input,
 
 /* ----- coming up ----- */
 
+/* What an engine brings along is shown beside its counters. */
+static ssize_t own_show(struct kobject *kobj, struct kobj_attribute *attr,
+			char *buf)
+{
+	return sysfs_emit(buf, "its own\n");
+}
+
+static struct kobj_attribute own_attr = __ATTR_RO(own);
+static struct attribute *own_attrs[] = { &own_attr.attr, NULL };
+static const struct attribute_group own_group = { .attrs = own_attrs };
+static const struct attribute_group own_sub_group = {
+	.name = "sub", .attrs = own_attrs,
+};
+
+static const struct attribute_group *groups[] = {
+	&own_group, &own_sub_group, NULL,
+};
+
+static void set_width(unsigned int width)
+{
+}
+
 static struct foliolift_engine engine = {
 	.name = "e", .role = FOLIOLIFT_ROLE_DMA, .copy = foliolift_cpu_copy,
+	.max_width = 5, .set_width = set_width, .groups = groups,
 };
 
 /* Has to be the first test: the last of its attempts succeeds. */
@@ -103,8 +126,9 @@ static int unregister(void **state)
 static void test_defaults(void **state)
 {
 	assert_shows("enabled", "0");
-	assert_shows("engine", "cpu");
-	assert_shows("available_engines", "cpu");
+	assert_shows("engine", "auto");
+	assert_shows("active_engine", "cpu");
+	assert_shows("available_engines", "cpu auto");
 	assert_shows("batch_bytes", "8388608");
 	assert_shows("batch_folios", "512");
 	assert_shows("engines/cpu/batches", "0");
@@ -142,12 +166,114 @@ static void test_engine(void **state)
 	};
 
 	assert_int_equal(foliolift_register_engine(&engine), 0);
-	assert_shows("available_engines", "cpu e");
+	assert_shows("available_engines", "cpu e auto");
 	check_inputs("engine", inputs, "cpu\n");
 	store("engine", "e");
+	assert_shows("active_engine", "e");
+	assert_int_equal(store("active_engine", "cpu"), -EIO);
 	foliolift_unregister_engine(&engine);
 	assert_shows("engine", "cpu");
-	assert_shows("available_engines", "cpu");
+	assert_shows("available_engines", "cpu auto");
+	store("engine", "auto");
+	assert_shows("engine", "auto");
+	assert_shows("active_engine", "cpu");
+	store("engine", "cpu");
+}
+
+static void test_engines_own_files(void **state)
+{
+	long nr_kobjects = model.nr_kobjects;
+
+	assert_null(show("engines/e/own"));
+	assert_int_equal(foliolift_register_engine(&engine), 0);
+	assert_shows("engines/e/own", "its own");
+	assert_shows("engines/e/sub/own", "its own");
+	assert_shows("engines/e/pages", "0");
+	foliolift_unregister_engine(&engine);
+	assert_null(show("engines/e/own"));
+	assert_int_equal(model.nr_kobjects, nr_kobjects);
+}
+
+/* A page of 4096 bytes in 512 nanoseconds: 8 gigabytes a second. */
+static int copy_timed(const struct foliolift_batch *batch)
+{
+	model.clock_ns += 123 + batch->nr_pages * 512;
+	return foliolift_cpu_copy(batch);
+}
+
+static void test_speeds(void **state)
+{
+	engine.copy = copy_timed;
+	assert_int_equal(foliolift_register_engine(&engine), 0);
+	assert_shows("engines/e/speed/1", "0");
+	model.clock_ns = 1;
+	assert_int_equal(store("calibrate", "0"), -EINVAL);
+	assert_int_equal(store("calibrate", ""), -EINVAL);
+	assert_shows("engines/e/speed/1", "0");
+	assert_int_equal(store("calibrate", "1\n"), 2);
+	assert_null(show("calibrate"));
+	assert_shows("engines/e/speed/1", "8000");
+	assert_shows("engines/e/speed/4", "8000");
+	assert_shows("engines/e/start_ns/4", "123");
+	/* Five channels are no eight; one CPU is no two. */
+	assert_null(show("engines/e/speed/8"));
+	assert_non_null(show("engines/cpu/speed/1"));
+	assert_null(show("engines/cpu/speed/2"));
+	model.fault_in = 1;
+	assert_int_equal(store("calibrate", "1"), -EAGAIN);
+	assert_shows("engines/cpu/speed/1", "0");
+	model.clock_ns = 0;
+	engine.copy = foliolift_cpu_copy;
+}
+
+static void test_reasons(void **state)
+{
+	static const struct {
+		const char *file;
+		enum migrate_reason reason;
+		const char *shows;
+	} files[] = {
+		{ "reasons/compaction", MR_COMPACTION, "1\n" },
+		{ "reasons/memory_failure", MR_MEMORY_FAILURE, "0\n" },
+		{ "reasons/memory_hotplug", MR_MEMORY_HOTPLUG, "1\n" },
+		{ "reasons/syscall", MR_SYSCALL, "1\n" },
+		{ "reasons/mempolicy_mbind", MR_MEMPOLICY_MBIND, "1\n" },
+		{ "reasons/numa_misplaced", MR_NUMA_MISPLACED, "0\n" },
+		{ "reasons/contig_range", MR_CONTIG_RANGE, "1\n" },
+		{ "reasons/longterm_pin", MR_LONGTERM_PIN, "1\n" },
+		{ "reasons/demotion", MR_DEMOTION, "1\n" },
+		{ "reasons/damon", MR_DAMON, "1\n" },
+	};
+	unsigned long was = foliolift_reasons;
+	unsigned int i;
+
+	assert_int_equal(ARRAY_SIZE(files), MR_TYPES);
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		bool on = files[i].shows[0] == '1';
+
+		assert_string_equal(show(files[i].file), files[i].shows);
+		assert_int_equal(store(files[i].file, "2"), -EINVAL);
+		assert_int_equal(foliolift_reasons, was);
+		assert_int_equal(store(files[i].file, on ? "n" : "y"), 1);
+		assert_int_equal(foliolift_reasons, was ^ BIT(files[i].reason));
+		assert_string_equal(show(files[i].file), on ? "0\n" : "1\n");
+		store(files[i].file, on ? "1" : "0");
+		assert_int_equal(foliolift_reasons, was);
+	}
+}
+
+static void test_switches_are_counted(void **state)
+{
+	unsigned long nr = foliolift_get_switches();
+	char text[32];
+
+	foliolift_register_engine(&engine);
+	store("engine", "e");
+	store("engine", "e");
+	store("engine", "auto");
+	snprintf(text, sizeof(text), "%lu\n", nr + 1);
+	assert_string_equal(show("stats/engine_switches"), text);
+	store("engine", "cpu");
 }
 
 static void test_batch_bytes(void **state)
@@ -232,7 +358,12 @@ static void test_each_file_shows_its_counter(void **state)
 		STAT("stats/fallback_declined",
 		     fallback[FOLIOLIFT_FALLBACK_DECLINED]),
 		STAT("stats/fallback_nomem", fallback[FOLIOLIFT_FALLBACK_NOMEM]),
+		STAT("stats/fallback_small", fallback[FOLIOLIFT_FALLBACK_SMALL]),
+		STAT("stats/fallback_reason",
+		     fallback[FOLIOLIFT_FALLBACK_REASON]),
 		STAT("stats/poisoned", poisoned),
+		STAT("stats/batches", batches[FOLIOLIFT_NR_SIZES - 1]),
+		STAT("stats/pages", pages[2]),
 #define ENGINE(name, role)						\
 		STAT("engines/" name "/batches",			\
 		     engine[role][FOLIOLIFT_STAT_BATCHES]),		\
@@ -261,7 +392,8 @@ static void test_each_file_shows_its_counter(void **state)
 	for (turn = 0; turn < 2; turn++) {
 		for (i = 0; i < ARRAY_SIZE(counters); i++) {
 			snprintf(text, sizeof(text), "%lu\n",
-				 (i + 1) * 10 * 1000000007UL);
+				 (i + 1) * (NR_CPUS * (NR_CPUS + 1) / 2) *
+				 1000000007UL);
 			assert_string_equal(show(counters[i].file), text);
 			assert_int_equal(store(counters[i].file, "0"), -EIO);
 		}
@@ -280,6 +412,10 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_enabled),
 		cmocka_unit_test_teardown(test_engine, unregister),
+		cmocka_unit_test_teardown(test_engines_own_files, unregister),
+		cmocka_unit_test_teardown(test_speeds, unregister),
+		cmocka_unit_test(test_reasons),
+		cmocka_unit_test_teardown(test_switches_are_counted, unregister),
 		cmocka_unit_test(test_batch_bytes),
 		cmocka_unit_test(test_batch_bytes_overflow),
 		cmocka_unit_test(test_batch_folios),

@@ -13,7 +13,7 @@
 
 #define LIFT "/sys/kernel/mm/foliolift/"
 #define TESTER "/sys/kernel/debug/foliolift_test/"
-#define TESTER_MODULE "/lib/modules/foliolift/foliolift_test_engine.ko"
+#define TESTER_MODULE "foliolift_test_engine"
 
 /* ----- files ----- */
 
@@ -160,7 +160,7 @@ static inline long long node_kb(int node, const char *field)
 
 /*
  * How the runner wants this run: "stock" (a kernel without foliolift), "off", the name of an engine, or "own":
- * the test switches by itself.
+ * the test switches by itself; "bounce" is the same where every DMA is bounced.
  */
 static inline const char *lift_mode(void)
 {
@@ -189,24 +189,36 @@ static inline int tester_loaded(void)
 	return exists(TESTER "calls");
 }
 
+/* insmod "NAME PARAMETER..."; 0 or errno; 0 too if it is loaded already */
+static inline int insmod(const char *module)
+{
+	const char *parameters = module + strcspn(module, " ");
+	char path[96];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/lib/modules/foliolift/%.*s.ko", (int)(parameters - module),
+		 module);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	err = syscall(SYS_finit_module, fd, parameters, 0) && errno != EEXIST ? errno : 0;
+	close(fd);
+	return err;
+}
+
 static inline void tester_load(void)
 {
-	int fd;
-
 	if (tester_loaded())
 		return;
-	fd = open(TESTER_MODULE, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		fatal("the test engine's module is there");
-	if (syscall(SYS_finit_module, fd, "", 0))
+	errno = insmod(TESTER_MODULE);
+	if (errno)
 		fatal("the test engine's module can be loaded");
-	close(fd);
 }
 
 /* rmmod: 0 or errno */
 static inline int tester_unload(void)
 {
-	return syscall(SYS_delete_module, "foliolift_test_engine", O_NONBLOCK) ? errno : 0;
+	return syscall(SYS_delete_module, TESTER_MODULE, O_NONBLOCK) ? errno : 0;
 }
 
 /* Every control of the test engine back to what it is after loading. */
@@ -232,9 +244,50 @@ static inline void tester_reset(void)
 #define tester_put(control, fmt, ...) put(TESTER control, fmt, ##__VA_ARGS__)
 #define tester_get(control) get(TESTER control)
 
-/* Switch to @engine; NULL: off. The batch is what the kernel begins with. */
+/*
+ * The engines that are modes, one line each: the fewest pages that come to it in a batch, its modules in the order in
+ * which they are loaded, and how it is set up.
+ */
+static const struct lift_engine {
+	const char *name;
+	unsigned int min_pages;
+	const char *modules[4];
+	struct {
+		const char *file, *value;
+	} knobs[2];
+} lift_engines[] = {
+	{ .name = "cpu", .min_pages = 2 },
+	{ .name = "mt", .min_pages = 33, .knobs = { { LIFT "engines/mt/threads", "4" } } },
+	{ .name = "dma",
+	  .min_pages = 32,
+	  .modules = { "virt-dma", "softdma channels=8", "foliolift_dma" } },
+	{ "test", 1, { TESTER_MODULE }, { { TESTER "async", "1" } } },
+};
+
+static inline const struct lift_engine *lift_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; name && i < sizeof(lift_engines) / sizeof(*lift_engines); i++)
+		if (!strcmp(lift_engines[i].name, name))
+			return &lift_engines[i];
+	return NULL;
+}
+
+/* Does the engine of the mode copy a batch of so many pages? */
+static inline int lift_takes(unsigned long pages)
+{
+	const struct lift_engine *engine = lift_find(lift_engine());
+
+	return engine && pages >= engine->min_pages;
+}
+
+/* Switch to @engine; NULL: off. All else is what the kernel begins with, but for the policy, which has no say. */
 static inline void lift_set(const char *engine)
 {
+	const struct lift_engine *e = lift_find(engine);
+	size_t i;
+
 	if (!lift_present()) {
 		if (engine)
 			fatal("this kernel has foliolift");
@@ -245,17 +298,42 @@ static inline void lift_set(const char *engine)
 	put(LIFT "batch_bytes", "8M");
 	put(LIFT "batch_folios", "512");
 	put(LIFT "engine", "cpu");
+	if (exists(LIFT "engines/mt")) {
+		put(LIFT "engines/mt/threads", "0");
+		put(LIFT "engines/mt/pull", "1");
+	}
 	if (tester_loaded())
 		tester_reset();
 	if (!engine)
 		return;
-	if (!strcmp(engine, "test")) {
-		tester_load();
-		tester_reset();
-		tester_put("async", "1");
+	for (i = 0; e && i < 4 && e->modules[i]; i++) {
+		errno = insmod(e->modules[i]);
+		if (errno)
+			fatal("the module %s can be loaded", e->modules[i]);
 	}
+	if (!strcmp(engine, "test"))
+		tester_reset();
+	for (i = 0; e && i < 2 && e->knobs[i].file; i++)
+		put(e->knobs[i].file, "%s", e->knobs[i].value);
 	put(LIFT "engine", "%s", engine);
 	put(LIFT "enabled", "1");
+}
+
+/* Engines of modules that this mode is not about go, so that a test sees the same whatever ran before it. */
+static inline void lift_unload_others(const char *mode)
+{
+	size_t e, i;
+
+	lift_set(NULL);
+	for (e = 0; e < sizeof(lift_engines) / sizeof(*lift_engines); e++)
+		for (i = 4; i-- && strcmp(lift_engines[e].name, mode);) {
+			char name[32] = "";
+
+			if (lift_engines[e].modules[i])
+				sscanf(lift_engines[e].modules[i], "%31[^ ]", name);
+			if (*name && strcmp(name, TESTER_MODULE))
+				syscall(SYS_delete_module, name, O_NONBLOCK);
+		}
 }
 
 /* What every test begins with: nothing else migrates, and the mode is the runner's. */
@@ -270,10 +348,13 @@ static inline void lift_begin(void)
 	write_file("/proc/sys/kernel/numa_balancing", "0");
 	write_file("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", "0");
 	write_file("/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs", "60000");
+	/* Compaction in the background would migrate what a test is looking at. */
+	write_file("/proc/sys/vm/compaction_proactiveness", "0");
 	write_file("/sys/kernel/mm/transparent_hugepage/enabled", "madvise");
 	write_file("/sys/kernel/mm/transparent_hugepage/defrag", "madvise");
 	write_file("/sys/kernel/mm/transparent_hugepage/shmem_enabled", "advise");
-	lift_set(strcmp(mode, "stock") && strcmp(mode, "off") && strcmp(mode, "own") ? mode : NULL);
+	lift_unload_others(mode);
+	lift_set(lift_find(mode) ? mode : NULL);
 }
 
 /* A counter below stats/ or engines/; 0 where there is none (stock, or the engine is not registered). */
@@ -293,7 +374,7 @@ static inline long long lift_count(const char *fmt, ...)
 
 struct lift_counts {
 	long long batches, folios, pages, failed, declined; /* of the mode's engine, or "cpu" */
-	long long refs, callback, fell_failed, fell_declined, nomem, poisoned;
+	long long refs, callback, fell_failed, fell_declined, nomem, small, reason, poisoned;
 };
 
 static inline struct lift_counts lift_counts(void)
@@ -310,6 +391,8 @@ static inline struct lift_counts lift_counts(void)
 		.fell_failed = lift_count("stats/fallback_failed"),
 		.fell_declined = lift_count("stats/fallback_declined"),
 		.nomem = lift_count("stats/fallback_nomem"),
+		.small = lift_count("stats/fallback_small"),
+		.reason = lift_count("stats/fallback_reason"),
 		.poisoned = lift_count("stats/poisoned"),
 	};
 	return c;
@@ -329,6 +412,8 @@ static inline struct lift_counts lift_since(struct lift_counts then)
 	c.fell_failed -= then.fell_failed;
 	c.fell_declined -= then.fell_declined;
 	c.nomem -= then.nomem;
+	c.small -= then.small;
+	c.reason -= then.reason;
 	c.poisoned -= then.poisoned;
 	return c;
 }
@@ -336,9 +421,9 @@ static inline struct lift_counts lift_since(struct lift_counts then)
 static inline void lift_tell(struct lift_counts c)
 {
 	diag("engine: batches %lld folios %lld pages %lld failed %lld declined %lld; fallback: refs %lld callback %lld"
-	     " failed %lld declined %lld nomem %lld; poisoned %lld",
+	     " failed %lld declined %lld nomem %lld small %lld reason %lld; poisoned %lld",
 	     c.batches, c.folios, c.pages, c.failed, c.declined, c.refs, c.callback, c.fell_failed,
-	     c.fell_declined, c.nomem, c.poisoned);
+	     c.fell_declined, c.nomem, c.small, c.reason, c.poisoned);
 }
 
 /* ----- CPUs, mounts ----- */

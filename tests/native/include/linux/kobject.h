@@ -6,7 +6,7 @@
 #include <linux/list.h>
 #include <linux/sysfs.h>
 
-#define MODEL_NR_GROUPS	4
+#define MODEL_NR_GROUPS	8
 
 struct kobject {
 	char name[32];
@@ -49,5 +49,9 @@ void kobject_del(struct kobject *kobj);
 void kobject_put(struct kobject *kobj);
 int sysfs_create_group(struct kobject *kobj,
 		       const struct attribute_group *group);
+int sysfs_create_groups(struct kobject *kobj,
+			const struct attribute_group **groups);
+void sysfs_remove_groups(struct kobject *kobj,
+			 const struct attribute_group **groups);
 
 #endif /* _NATIVE_LINUX_KOBJECT_H */

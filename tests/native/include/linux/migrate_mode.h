@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Substitute for <linux/migrate_mode.h>; a reason is only passed through. */
+/* Substitute for <linux/migrate_mode.h>. */
 #ifndef _NATIVE_LINUX_MIGRATE_MODE_H
 #define _NATIVE_LINUX_MIGRATE_MODE_H
 
@@ -7,6 +7,20 @@ enum migrate_mode {
 	MIGRATE_ASYNC,
 	MIGRATE_SYNC_LIGHT,
 	MIGRATE_SYNC,
+};
+
+enum migrate_reason {
+	MR_COMPACTION,
+	MR_MEMORY_FAILURE,
+	MR_MEMORY_HOTPLUG,
+	MR_SYSCALL,
+	MR_MEMPOLICY_MBIND,
+	MR_NUMA_MISPLACED,
+	MR_CONTIG_RANGE,
+	MR_LONGTERM_PIN,
+	MR_DEMOTION,
+	MR_DAMON,
+	MR_TYPES
 };
 
 #endif /* _NATIVE_LINUX_MIGRATE_MODE_H */

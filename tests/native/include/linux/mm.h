@@ -41,6 +41,7 @@ struct folio {
 	int refs;
 	int mapcount;
 	unsigned int order;
+	int nid;
 	bool hugetlb;
 	bool swapcache;
 	bool has_private;
@@ -121,6 +122,48 @@ static inline bool mapping_inaccessible(const struct address_space *mapping)
 }
 
 #define folio_buffers(folio)	((folio)->private)
+
+static inline int folio_nid(const struct folio *folio)
+{
+	return folio->nid;
+}
+
+/*
+ * A page is known by where its contents are.  Folios are contiguous if these are,
+ * which those of the heap are not.
+ */
+struct page;
+
+static inline struct page *folio_page(const struct folio *folio, size_t nr)
+{
+	return (struct page *)(folio->data + nr * MODEL_PAGE);
+}
+
+#define pfn_to_page(pfn)	((struct page *)((pfn) * MODEL_PAGE))
+
+static inline unsigned long folio_pfn(const struct folio *folio)
+{
+	return (unsigned long)folio->data / MODEL_PAGE;
+}
+
+/* Of the tests that need it. */
+int copy_mc_highpage(struct page *to, struct page *from);
+
+static inline size_t folio_size(const struct folio *folio)
+{
+	return folio_nr_pages(folio) * MODEL_PAGE;
+}
+
+static inline void *folio_address(const struct folio *folio)
+{
+	return folio->data;
+}
+
+static inline void folio_zero_range(struct folio *folio, size_t start,
+				    size_t length)
+{
+	memset(folio->data + start, 0, length);
+}
 
 int folio_mc_copy(struct folio *dst, struct folio *src);
 
