@@ -92,8 +92,7 @@ struct dma_part {
  * @busy:	Bit 0: a batch has it.  Taken with acquire, given back with release
  *		semantics; who has it owns all the rest.
  * @dead:	It was late once, and is out of service.
- * @resting:	It failed too often, and is out of service until @rested.
- * @rested:	In jiffies.
+ * @rest_until:	It failed too often, and is out of service until then, in jiffies.
  * @refuses:	It takes no more of this batch.
  * @pending:	Parts that are not done, and one more while they are being submitted.
  * @done:	Completed when @pending gets to 0.
@@ -111,9 +110,8 @@ struct dma_lane {
 	unsigned int max_pages;
 	unsigned long busy;
 	bool dead;
-	bool resting;
 	bool refuses;
-	unsigned long rested;
+	unsigned long rest_until;
 	atomic_t pending;
 	struct completion done;
 	u64 since_ns;
@@ -319,12 +317,11 @@ static void lane_settle(struct dma_lane *lane,
 		lane->failures++;
 	if (lane->failures < MAX_FAILURES || lane->dead)
 		return;
-	if (!lane->rested)
+	if (!lane->rest_until)
 		pr_warn("%s copied nothing of %u batches and rests for 10 s, now and whenever that happens again\n",
 			lane->name, MAX_FAILURES);
 	lane->failures = 0;
-	lane->rested = (jiffies + REST_JIFFIES) ?: 1;
-	WRITE_ONCE(lane->resting, true);
+	WRITE_ONCE(lane->rest_until, jiffies + REST_JIFFIES);
 }
 
 /* ----- a batch ----- */
@@ -409,13 +406,11 @@ static void lane_fill(struct dma_lane *lane,
 	}
 }
 
-/* Out of service?  Who has rested gets another chance, and so does who asks first. */
-static bool lane_out(struct dma_lane *lane)
+/* Out of service, for good or for a while? */
+static bool lane_out(const struct dma_lane *lane)
 {
-	if (READ_ONCE(lane->resting) &&
-	    time_after(jiffies, READ_ONCE(lane->rested)))
-		WRITE_ONCE(lane->resting, false);
-	return READ_ONCE(lane->dead) || READ_ONCE(lane->resting);
+	return READ_ONCE(lane->dead) ||
+	       time_before(jiffies, READ_ONCE(lane->rest_until));
 }
 
 static unsigned int lanes_take(struct dma_lane **taken, unsigned int max)
