@@ -25,10 +25,7 @@
 #include "internal.h"
 #include "share.h"
 
-/*
- * A batch that is a single chunk is not shared.  Asking a CPU costs a microsecond or two
- * of the caller's time, and an idle one takes some more to wake up.
- */
+/* A batch that is a single chunk cannot be shared. */
 #define MT_MIN_PAGES	(FOLIOLIFT_CHUNK_PAGES + 1)
 
 /*
@@ -39,8 +36,8 @@ static unsigned int mt_policy_width;
 static unsigned int mt_threads;
 
 /*
- * Pull by default: what is copied is then in the caches of the node that it goes to,
- * and remote reads overlap better than remote writes do.
+ * Pull by default: in published measurements of copying with several CPUs it was the
+ * faster of the two (THPs from 10.4 to 14.5 GB/s with 32 threads, push 10.3).
  */
 static bool mt_pull = true;
 
