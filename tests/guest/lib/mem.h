@@ -204,6 +204,7 @@ static inline int node_of(const void *p)
 #define PM_EXCLUSIVE (1ull << 56)
 #define PM_UFFD_WP (1ull << 57)
 #define PM_FILE (1ull << 61)
+#define PM_SWAP (1ull << 62)
 #define PM_PRESENT (1ull << 63)
 
 static inline uint64_t pagemap(const void *p)
@@ -218,10 +219,15 @@ static inline uint64_t pagemap(const void *p)
 	return v;
 }
 
+/* A page that somebody else (compaction, say) migrates at the moment is waited for: it has an entry of a high swap type. */
 static inline uint64_t pfn_of(const void *p)
 {
 	uint64_t v = pagemap(p);
 
+	while ((v & (PM_PRESENT | PM_SWAP)) == PM_SWAP && (v & 31) >= 16) {
+		usleep(100);
+		v = pagemap(p);
+	}
 	return v & PM_PRESENT ? v & ((1ull << 55) - 1) : 0;
 }
 
