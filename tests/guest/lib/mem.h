@@ -219,7 +219,7 @@ static inline uint64_t pagemap(const void *p)
 	return v;
 }
 
-/* A page that somebody else (compaction, say) migrates at the moment is waited for: it has an entry of a high swap type. */
+/* A page that somebody else, say compaction, migrates at the moment is waited for: its swap entry has a high type. */
 static inline uint64_t pfn_of(const void *p)
 {
 	uint64_t v = pagemap(p);
